@@ -2,17 +2,16 @@
 
 use std::fs;
 use std::net::TcpStream;
-use std::os::unix::fs::chown;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use platform::testing::postgres::{create_folder, run_as_postgres};
 use postgrest_rs::service::DataApi;
 
 use crate::api::{TestApi, get, sources, text};
-use crate::cluster::{cluster, unprivileged_user};
+use crate::cluster::cluster;
 
 /// A running pgbouncer, which ends with the value.
 struct Pgbouncer {
@@ -25,8 +24,7 @@ impl Pgbouncer {
     /// Starts one with so many sessions of the database.
     fn start(sessions: u16) -> Self {
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let folder = std::env::temp_dir().join(format!("basalt-data-api-pooler-{}-{port}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
+        let folder = create_folder(&format!("pooler-{port}"));
         let behind = cluster();
         let settings = format!(
             "[databases]\n* = host=127.0.0.1 port={}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\n\
@@ -39,12 +37,8 @@ impl Pgbouncer {
         fs::write(folder.join("users"), "\"api_login\" \"\"\n").unwrap();
         let program =
             ["/usr/sbin/pgbouncer", "/opt/homebrew/bin/pgbouncer"].into_iter().find(|path| Path::new(path).exists());
-        let mut command = Command::new(program.unwrap_or("pgbouncer"));
-        if let Some((uid, gid)) = unprivileged_user() {
-            chown(&folder, Some(uid), Some(gid)).unwrap();
-            command.uid(uid).gid(gid);
-        }
-        command.arg(folder.join("pgbouncer.ini")).current_dir("/").stdout(Stdio::null()).stderr(Stdio::null());
+        let mut command = run_as_postgres(program.unwrap_or("pgbouncer"));
+        command.arg(folder.join("pgbouncer.ini")).stdout(Stdio::null()).stderr(Stdio::null());
         let process = command.spawn().expect("pgbouncer starts: tools/need.sh pgbouncer installs it");
         let started = Instant::now();
         while TcpStream::connect(("127.0.0.1", port)).is_err() {

@@ -205,7 +205,7 @@ async fn wrong_password_is_final_before_the_first_load() {
     let admin = cluster.connect("postgres").await;
     admin.batch_execute("CREATE ROLE api_login LOGIN PASSWORD 'right'").await.unwrap();
     let rules = "local all postgres trust\nlocal all all scram-sha-256\n";
-    std::fs::write(cluster.folder.join("data/pg_hba.conf"), rules).unwrap();
+    std::fs::write(cluster.folder().join("data/pg_hba.conf"), rules).unwrap();
     admin.batch_execute("SELECT pg_reload_conf()").await.unwrap();
     let uri = |password: &str| format!("{} password={password}", cluster.uri("api_login", "postgres"));
     let right = DataApi::new(sources(uri("right"), &[])).unwrap();

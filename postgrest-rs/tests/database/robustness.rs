@@ -8,12 +8,13 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::{Method, Request, Response};
+use platform::testing::postgres::postgres_command;
 use postgrest_rs::service::DataApi;
 use postgrest_rs::service::dependencies::Dependencies;
 use postgrest_rs::upkeep::{self, ReloadRequests};
 
 use crate::api::{TestApi, collect, get, sources, text};
-use crate::cluster::{Cluster, cluster, find_binaries, unprivileged_user};
+use crate::cluster::{Cluster, cluster};
 
 const ITEMS: &str = "CREATE TABLE items (id int PRIMARY KEY, name text); INSERT INTO items VALUES (-1, 'first');";
 
@@ -248,7 +249,7 @@ struct Frozen(Vec<String>);
 
 impl Frozen {
     fn freeze(cluster: &Cluster) -> Self {
-        let state = std::fs::read_to_string(cluster.folder.join("data/postmaster.pid")).unwrap();
+        let state = std::fs::read_to_string(cluster.folder().join("data/postmaster.pid")).unwrap();
         let server = state.lines().next().unwrap().to_owned();
         // First the server, which starts the others.
         signal("-STOP", std::slice::from_ref(&server));
@@ -273,12 +274,9 @@ fn signal(name: &str, processes: &[String]) {
 
 /// Stops and starts the server, in a mode of `pg_ctl`.
 async fn restart(cluster: &Cluster, mode: &str) {
-    let mut command = tokio::process::Command::new(find_binaries().expect("PostgreSQL").join("pg_ctl"));
-    if let Some((uid, gid)) = unprivileged_user() {
-        command.gid(gid).uid(uid);
-    }
-    command.current_dir("/").args(["restart", "--wait", "--mode", mode, "-D"]).arg(cluster.folder.join("data"));
+    let mut command = tokio::process::Command::from(postgres_command("pg_ctl"));
+    command.args(["restart", "--wait", "--mode", mode, "-D"]).arg(cluster.folder().join("data"));
     // The log is open for all: the process that writes it stays.
-    command.arg("-l").arg(cluster.folder.join("log")).stdout(Stdio::null()).stderr(Stdio::null());
+    command.arg("-l").arg(cluster.folder().join("log")).stdout(Stdio::null()).stderr(Stdio::null());
     assert!(command.status().await.unwrap().success(), "pg_ctl restart");
 }

@@ -24,7 +24,7 @@ async fn answer(host: &str, parameters: &str) -> Result<String, String> {
 
 #[tokio::test]
 async fn modes_encrypt_and_verify() {
-    let roots = format!("sslrootcert={}", cluster().folder.join("server.crt").display());
+    let roots = format!("sslrootcert={}", cluster().folder().join("server.crt").display());
     let encrypted = |host: &'static str, parameters: String| async move { answer(host, &parameters).await };
     assert_eq!(encrypted("127.0.0.1", "sslmode=disable".to_owned()).await.unwrap(), "false");
     assert_eq!(encrypted("127.0.0.1", "sslmode=prefer".to_owned()).await.unwrap(), "true");
@@ -35,7 +35,7 @@ async fn modes_encrypt_and_verify() {
 
 #[tokio::test]
 async fn certificate_that_is_not_trusted_is_refused() {
-    let roots = format!("sslrootcert={}", cluster().folder.join("server.crt").display());
+    let roots = format!("sslrootcert={}", cluster().folder().join("server.crt").display());
     assert!(answer("localhost", "sslmode=verify-full").await.is_err(), "an unknown issuer");
     assert!(answer("localhost", "sslmode=verify-ca").await.is_err(), "an unknown issuer");
     assert!(answer("127.0.0.1", &format!("sslmode=verify-full&{roots}")).await.is_err(), "another name");

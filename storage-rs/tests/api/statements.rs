@@ -44,7 +44,7 @@ async fn start(more: &[(&str, &str)]) -> TestApi {
 
 /// The statements that were logged: those that begin transactions, and those with a result.
 fn count(api: &TestApi) -> (usize, usize) {
-    let log = std::fs::read_to_string(cluster().folder.join("log")).unwrap();
+    let log = std::fs::read_to_string(cluster().folder().join("log")).unwrap();
     let own = format!("[{}] LOG:  ", api.database);
     let lines = || log.lines().filter_map(|line| line.strip_prefix(own.as_str()));
     (

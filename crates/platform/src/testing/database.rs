@@ -15,10 +15,10 @@ use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, PgPool, Row};
 use tokio::sync::OnceCell;
 
-use super::postgres::Postgres;
+use super::postgres::{PostgresServer, create_folder};
 use crate::store::{Pool, PoolOptions, SessionSettings, migrate};
 
-static SERVER: OnceCell<Postgres> = OnceCell::const_new();
+static SERVER: OnceCell<PostgresServer> = OnceCell::const_new();
 static NUMBER: AtomicUsize = AtomicUsize::new(0);
 /// Roles and schema `basalt`.
 static BASALT: DatabaseTemplate = DatabaseTemplate::new("template_basalt", |pool| Box::pin(fill_basalt(pool)));
@@ -81,7 +81,7 @@ impl DatabaseTemplate {
         Self { name, fill, is_filled: OnceCell::const_new() }
     }
 
-    async fn prepare(&self, server: &Postgres) {
+    async fn prepare(&self, server: &PostgresServer) {
         self.is_filled
             .get_or_init(|| async {
                 let admin = superuser(server, "postgres");
@@ -179,12 +179,13 @@ fn session(deadline: Duration) -> SessionSettings {
     SessionSettings { search_path: "auth".to_owned(), statement_timeout: deadline }
 }
 
-fn superuser(server: &Postgres, database: &str) -> PgConnectOptions {
-    PgConnectOptions::new_without_pgpass().socket(server.socket_folder()).username("postgres").database(database)
+fn superuser(server: &PostgresServer, database: &str) -> PgConnectOptions {
+    PgConnectOptions::new_without_pgpass().socket(server.folder()).username("postgres").database(database)
 }
 
-async fn start_server() -> Postgres {
-    let server = tokio::task::spawn_blocking(Postgres::start).await.expect("PostgreSQL starts");
+async fn start_server() -> PostgresServer {
+    let start = || PostgresServer::start(create_folder("shared"), &["listen_addresses=", "shared_buffers=64MB"]);
+    let server = tokio::task::spawn_blocking(start).await.expect("PostgreSQL starts");
     let pool = PgPoolOptions::new().max_connections(1).connect_lazy_with(superuser(&server, "postgres"));
     migrate::create_roles(&pool, "secret").await.expect("roles can be made");
     pool.close().await;

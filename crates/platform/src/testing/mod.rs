@@ -9,7 +9,7 @@ mod faults;
 mod ledger;
 mod load;
 mod mailbox;
-mod postgres;
+pub mod postgres;
 mod recorder;
 mod statements;
 

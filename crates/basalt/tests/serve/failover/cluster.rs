@@ -3,13 +3,13 @@
 //! The primary waits for its standby.
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
-use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use platform::testing::find_postgres;
+use platform::testing::postgres::{
+    create_cluster, create_folder, give_to_postgres, postgres_command, run_as_postgres, wait_until_ready,
+};
 use rustix::process::{Pid, Signal, kill_process};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
@@ -18,20 +18,19 @@ use crate::support::free_port;
 
 /// A PostgreSQL server on 127.0.0.1 that stops with the test.
 pub(super) struct Node {
-    binaries: PathBuf,
     data: PathBuf,
     pub(super) port: u16,
     process: Option<Child>,
 }
 
 impl Node {
-    fn new(binaries: &Path, data: PathBuf) -> Self {
-        Self { binaries: binaries.to_owned(), data, port: free_port(), process: None }
+    fn new(data: PathBuf) -> Self {
+        Self { data, port: free_port(), process: None }
     }
 
     /// Starts the server with these settings, and waits until it accepts connections.
     pub(super) fn start(&mut self, settings: &[&str]) {
-        let mut command = as_postgres(Command::new(self.binaries.join("postgres")));
+        let mut command = postgres_command("postgres");
         command.arg("-D").arg(&self.data).args(["-p", &self.port.to_string(), "-h", "127.0.0.1", "-k", ""]);
         command.args(["-c", "fsync=off", "-c", "shared_buffers=32MB"]);
         for setting in settings {
@@ -39,15 +38,7 @@ impl Node {
         }
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("PostgreSQL starts");
         self.process = Some(child);
-        let started_at = Instant::now();
-        loop {
-            let state = fs::read_to_string(self.data.join("postmaster.pid")).unwrap_or_default();
-            if state.lines().nth(7).is_some_and(|line| matches!(line.trim(), "ready" | "standby")) {
-                return;
-            }
-            assert!(started_at.elapsed() < Duration::from_secs(20), "PostgreSQL was not ready in time");
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        wait_until_ready(&self.data);
     }
 
     /// The connection of a superuser; it may write while the database is set to read-only.
@@ -86,7 +77,7 @@ impl Node {
 
     /// Makes a standby the primary.
     pub(super) fn promote(&self) {
-        let mut command = as_postgres(Command::new(self.binaries.join("pg_ctl")));
+        let mut command = postgres_command("pg_ctl");
         let status = command.args(["promote", "-W", "-D"]).arg(&self.data).stdout(Stdio::null()).status();
         assert!(status.expect("pg_ctl starts").success());
     }
@@ -116,20 +107,15 @@ impl Drop for Folder {
 impl Cluster {
     /// Starts both. A commit is acknowledged once the standby has it.
     pub(super) async fn start(name: &str) -> Self {
-        let binaries = find_postgres().expect("tests need PostgreSQL 15 or newer");
-        let folder = Folder(std::env::temp_dir().join(format!("basalt-{name}-{}", std::process::id())));
-        fs::create_dir_all(&folder.0).expect("a folder");
-        fs::set_permissions(&folder.0, fs::Permissions::from_mode(0o700)).expect("the folder is ours");
-        if let Some((uid, gid)) = postgres_user() {
-            chown(&folder.0, Some(uid), Some(gid)).expect("root may give folders away");
-        }
-        let mut primary = Node::new(&binaries, folder.0.join("first"));
-        let mut standby = Node::new(&binaries, folder.0.join("second"));
-        let mut initdb = as_postgres(Command::new(binaries.join("initdb")));
-        initdb.args(["--no-sync", "-E", "UTF8", "--locale=C", "-U", "postgres", "--auth=trust", "-D"]);
-        run(initdb.arg(&primary.data));
-        run(as_postgres(Command::new("cp")).arg("-a").arg(&primary.data).arg(&standby.data));
-        run(as_postgres(Command::new("touch")).arg(standby.data.join("standby.signal")));
+        let folder = Folder(create_folder(name));
+        let mut primary = Node::new(folder.0.join("first"));
+        let mut standby = Node::new(folder.0.join("second"));
+        create_cluster(&primary.data);
+        let copied = run_as_postgres("cp").arg("-a").arg(&primary.data).arg(&standby.data).status();
+        assert!(copied.expect("cp starts").success());
+        let signal = standby.data.join("standby.signal");
+        fs::write(&signal, "").expect("written");
+        give_to_postgres(&signal);
         primary.start(&["wal_level=replica", "synchronous_standby_names=*"]);
         let source =
             format!("primary_conninfo=host=127.0.0.1 port={} user=postgres application_name=second", primary.port);
@@ -148,30 +134,4 @@ impl Cluster {
             "postgres://supabase_auth_admin@127.0.0.1:{first},127.0.0.1:{second}/postgres?target_session_attrs=read-write"
         )
     }
-}
-
-fn run(command: &mut Command) {
-    let output = command.output().expect("the program starts");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-}
-
-/// Runs the command as an unprivileged user if the tests run as root, which PostgreSQL refuses.
-fn as_postgres(mut command: Command) -> Command {
-    if let Some((uid, gid)) = postgres_user() {
-        command.gid(gid).uid(uid);
-    }
-    command.current_dir("/");
-    command
-}
-
-fn postgres_user() -> Option<(u32, u32)> {
-    if fs::metadata("/proc/self").ok()?.uid() != 0 {
-        return None;
-    }
-    let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
-    let ids = users.lines().find_map(|line| {
-        let mut fields = line.strip_prefix("postgres:")?.split(':').skip(1);
-        Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
-    });
-    ids.or(Some((65534, 65534)))
 }
