@@ -1,10 +1,11 @@
 //! Orders for the owner: lists, details, new links, refunds.
 
+use foundation::time::format_milliseconds;
 use platform::store;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use crate::order::{Order, OrderState, format_time};
+use crate::order::{Order, OrderState};
 use crate::refund;
 pub use crate::refund::RefundError;
 use crate::service::{LinkOf, OrderService};
@@ -60,11 +61,11 @@ impl OrderDetails {
                     .detail
                     .as_ref()
                     .map_or_else(|| event.outcome.clone(), |detail| format!("{}: {detail}", event.outcome));
-                json!({ "at": format_time(event.at), "kind": event.kind, "detail": detail })
+                json!({ "at": format_milliseconds(event.at), "kind": event.kind, "detail": detail })
             })
             .collect();
         all["provider_reference"] = self.order.provider_reference.as_str().into();
-        all["download_expires_at"] = format_time(self.order.download_expires_at).into();
+        all["download_expires_at"] = format_milliseconds(self.order.download_expires_at).into();
         all["downloads_left"] = self.order.downloads_left.into();
         all["messages"] = mails.into();
         all["events"] = events.into();
@@ -87,8 +88,8 @@ fn mail_to_json(mail: &MailEntry) -> Value {
         "text": null,
         "state": state,
         "error": mail.error,
-        "created_at": format_time(mail.created_at),
-        "sent_at": mail.sent_at.map(format_time),
+        "created_at": format_milliseconds(mail.created_at),
+        "sent_at": mail.sent_at.map(format_milliseconds),
         "attempts": mail.attempts,
     })
 }

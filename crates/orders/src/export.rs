@@ -1,10 +1,10 @@
 //! Orders as lines of CSV.
 
 use foundation::csv::format_csv_cell;
-use foundation::time::Time;
+use foundation::time::{Time, format_milliseconds};
 
 use crate::amount::format_amount;
-use crate::order::{Order, format_time};
+use crate::order::Order;
 
 /// The names of the columns.
 pub const CSV_HEADER: &str = "number,id,paid_at,state,template,title,buyer_email,amount,currency,provider,provider_reference,\
@@ -12,7 +12,7 @@ pub const CSV_HEADER: &str = "number,id,paid_at,state,template,title,buyer_email
 
 /// Formats an order as a line of CSV (RFC 4180), without its end.
 pub fn to_csv(order: &Order) -> String {
-    let time = |time: Option<Time>| time.map(format_time).unwrap_or_default();
+    let time = |time: Option<Time>| time.map(format_milliseconds).unwrap_or_default();
     let amount = |minor: i64| format_amount(minor, "").trim_end().to_owned();
     let fields = [
         order.number.to_string(),

@@ -1,6 +1,6 @@
 //! Payments that wait for the owner: a list, and their delivery or dismissal.
 
-use foundation::time::Time;
+use foundation::time::{Time, format_milliseconds};
 use platform::store;
 use serde_json::{Value, json};
 use sqlx::postgres::PgRow;
@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::decision::{PaymentDecision, decide_payment};
 use crate::event::{Buyer, CATALOGUE_CURRENCY, EventContent, Payment, PaymentEvent};
-use crate::order::{Provider, format_time};
+use crate::order::Provider;
 use crate::provider_api::ApiError;
 use crate::service::OrderService;
 use crate::store::{dismiss_held, list_held};
@@ -54,7 +54,7 @@ impl HeldPayment {
         json!({
             "provider": self.provider.name(),
             "event_id": self.event_id,
-            "received_at": format_time(self.received_at),
+            "received_at": format_milliseconds(self.received_at),
             "reason": self.outcome,
             "detail": self.detail,
             "provider_reference": self.payment.reference,

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use foundation::language::Language;
-use foundation::time::Time;
+use foundation::time::{Time, format_milliseconds};
 use serde_json::{Value, json};
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
@@ -148,7 +148,7 @@ impl Order {
         json!({
             "id": self.id,
             "number": self.number,
-            "paid_at": format_time(self.paid_at),
+            "paid_at": format_milliseconds(self.paid_at),
             "state": self.state.name(),
             "template": { "id": self.template, "title": self.template_title },
             "buyer_email": self.buyer_email,
@@ -161,16 +161,11 @@ impl Order {
             "provider": self.provider.name(),
             "is_test": self.is_test,
             "is_disputed": self.is_disputed,
-            "delivered_at": self.delivered_at.map(format_time),
-            "refunded_at": self.refunded_at.map(format_time),
+            "delivered_at": self.delivered_at.map(format_milliseconds),
+            "refunded_at": self.refunded_at.map(format_milliseconds),
             "downloads": self.downloads,
         })
     }
-}
-
-/// Formats a time as ISO 8601 in UTC.
-pub fn format_time(time: Time) -> String {
-    time.to_rfc3339_opts(chrono::SecondsFormat::Millis, true)
 }
 
 /// Returns a column of an unknown value as an error of sqlx.

@@ -3,7 +3,7 @@
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use chrono::{DateTime, Utc};
+use foundation::time::{Time, format_seconds};
 use k256::ecdsa::SigningKey;
 use serde_json::{Value, json};
 use sha3::{Digest, Keccak256};
@@ -67,12 +67,12 @@ impl Wallet {
     }
 
     /// A sign-in message for a domain, issued at `now`, with additional lines at the end.
-    pub fn message(&self, domain: &str, now: DateTime<Utc>, more: &[&str]) -> String {
+    pub fn message(&self, domain: &str, now: Time, more: &[&str]) -> String {
         let (name, network) = match self {
             Self::Ethereum(_) => ("Ethereum", "1"),
             Self::Solana(_) => ("Solana", "solana:mainnet"),
         };
-        let issued = now.format("%Y-%m-%dT%H:%M:%SZ");
+        let issued = format_seconds(now);
         let usual = format!(
             "{domain} wants you to sign in with your {name} account:\n{}\n\nSign in to the shop\n\nURI: https://{domain}/\nVersion: 1\nChain ID: {network}\nIssued At: {issued}",
             self.address()

@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
+use foundation::time::format_milliseconds;
 use futures::FutureExt;
 use futures::future::{BoxFuture, select};
 use gotrue_rules::wire::go_duration::GoDuration;
@@ -137,7 +138,7 @@ impl VirtualClock {
     /// Returns `{now, rate, frozen}`.
     pub fn to_json(&self) -> Value {
         let state = self.state();
-        let now = state.now().to_rfc3339_opts(SecondsFormat::Millis, true);
+        let now = format_milliseconds(state.now());
         json!({"now": now, "rate": state.rate, "frozen": state.is_frozen})
     }
 }

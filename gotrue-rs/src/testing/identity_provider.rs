@@ -15,8 +15,8 @@ use aws_lc_rs::rsa::{KeyPair, OAEP_SHA1_MGF1SHA1, OaepPublicEncryptingKey, Publi
 use aws_lc_rs::signature::{KeyPair as _, RSA_PKCS1_SHA256, RSA_PKCS1_SHA512, RsaSignatureEncoding};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use chrono::{SecondsFormat, TimeDelta};
-use foundation::time::Time;
+use chrono::TimeDelta;
+use foundation::time::{Time, format_seconds};
 use gotrue_rules::domain::saml::{ASSERTION, DSIG, METADATA, PROTOCOL, XENC};
 use gotrue_rules::domain::sso::PERSISTENT;
 
@@ -153,7 +153,7 @@ impl SamlAssertion {
     }
 
     fn format_time(&self, seconds: i64) -> String {
-        (self.now + TimeDelta::seconds(seconds)).to_rfc3339_opts(SecondsFormat::Secs, true)
+        format_seconds(self.now + TimeDelta::seconds(seconds))
     }
 
     fn in_response_to_attribute(&self) -> String {

@@ -1,13 +1,14 @@
 //! Moving and copying objects.
 
 use axum::body::Body;
+use foundation::time::format_milliseconds;
 use http::Response;
 use postgrest_rs::sql::Value as SqlValue;
 use serde_json::{Map, Value, json};
 
 use super::read::OBJECT;
 use super::upload::read_metadata_header;
-use super::write::{self, NewObject, iso_time, new_version};
+use super::write::{self, NewObject, new_version};
 use super::{Target, complete, delete_files};
 use crate::backend::{BackendError, ContentHeaders, FileKey};
 use crate::database::rows::{json as json_column, text as column};
@@ -158,7 +159,7 @@ async fn try_rename(call: &Call, source: &Target, destination: &Target) -> Resul
         return missing_source(call, source, found.version.as_deref()).await;
     }
     let mut metadata = found.metadata;
-    metadata.insert("lastModified".to_owned(), iso_time(call.storage.now()).into());
+    metadata.insert("lastModified".to_owned(), format_milliseconds(call.storage.now()).into());
     let mut values = rename_values(source, destination, owner, &version);
     values.extend([text(Value::Object(metadata).to_string()), nullable(found.version)]);
     let write = sql(
@@ -296,7 +297,7 @@ async fn try_copy(call: &Call, order: &CopyOrder) -> Result<Option<Value>, Error
     if !copy_file(call, &file, &object.file(), &Source::headers(&metadata)).await? {
         return missing_source(call, &order.source, source.version.as_deref()).await.map(|_| None);
     }
-    metadata.insert("lastModified".to_owned(), iso_time(call.storage.now()).into());
+    metadata.insert("lastModified".to_owned(), format_milliseconds(call.storage.now()).into());
     object.metadata = Value::Object(metadata);
     let id = write::write(std::sync::Arc::clone(&call.storage), service.clone(), object).await?.id;
     let statement = sql(&format!("SELECT {OBJECT} FROM storage.objects WHERE id = $1::uuid"), [text(id.as_str())]);

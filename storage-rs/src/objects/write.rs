@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use foundation::time::format_milliseconds;
 use postgrest_rs::sql::{Sql, Value as SqlValue};
 use serde_json::{Map, Value, json};
 use tokio_postgres::Row;
@@ -125,7 +125,7 @@ pub(crate) fn metadata(facts: &FileFacts, mime_type: &str, cache_control: &str, 
         "size": facts.size,
         "mimetype": mime_type,
         "cacheControl": cache_control,
-        "lastModified": iso_time(facts.last_modified),
+        "lastModified": format_milliseconds(facts.last_modified),
         "contentLength": facts.size,
         "httpStatusCode": 200,
     });
@@ -133,11 +133,6 @@ pub(crate) fn metadata(facts: &FileFacts, mime_type: &str, cache_control: &str, 
         metadata["xRobotsTag"] = tag.into();
     }
     metadata
-}
-
-/// A time as `metadata` has it.
-pub(crate) fn iso_time(time: DateTime<Utc>) -> String {
-    time.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
 /// The column `metadata` during the test: what is known before the content is there.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::body::Body;
+use foundation::time::format_milliseconds;
 use http::StatusCode;
 use serde_json::{Map, Value};
 
@@ -173,7 +174,7 @@ impl Request {
             number,
             etag: facts.etag.trim_matches('"').to_owned(),
             size: i64::try_from(facts.size).map_err(|_| Error::too_large())?,
-            created_at: write::iso_time(facts.last_modified),
+            created_at: format_milliseconds(facts.last_modified),
         };
         match uploads.insert_part(upload, &part, self.call.caller.owner.as_deref()).await {
             Ok(former) => Ok((part, former)),

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, bail};
 use aws_lc_rs::digest;
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, Utc};
+use foundation::time::format_microseconds;
 use serde_json::{Map, Value, json};
 
 use crate::plural::format_count;
@@ -60,8 +61,8 @@ impl Manifest {
             "version": self.version,
             "postgres": self.postgres_major,
             "system": self.system,
-            "started_at": format_time(self.started_at),
-            "ended_at": format_time(self.ended_at),
+            "started_at": format_microseconds(self.started_at),
+            "ended_at": format_microseconds(self.ended_at),
             "segment_size": self.segment_size,
             "first_segment": self.first_segment,
             "last_segment": self.last_segment,
@@ -121,14 +122,9 @@ impl Manifest {
             self.bytes().div_ceil(1_000_000),
             self.postgres_major,
             format_count(self.users, "user"),
-            format_time(self.ended_at)
+            format_microseconds(self.ended_at)
         )
     }
-}
-
-/// Formats a time with microseconds, the precision of the database.
-pub(super) fn format_time(time: DateTime<Utc>) -> String {
-    time.to_rfc3339_opts(SecondsFormat::Micros, true)
 }
 
 /// Returns the SHA-256 in hexadecimal.

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use chrono::{DateTime, Utc};
+use foundation::time::format_microseconds;
 
 use super::archive::unpack_log;
-use super::manifest::{Manifest, format_time};
+use super::manifest::Manifest;
 use super::read::{UnpackTarget, read};
 use super::session::{OpenDatabase, refuse_external};
 use crate::data_folder::DataFolder;
@@ -125,8 +126,8 @@ fn unpack(data: &Path, home: &RestoreFolder, request: &RestoreRequest) -> anyhow
     if let Some(until) = request.until.filter(|until| *until < manifest.ended_at) {
         bail!(
             "{} is before {}, when this backup was complete: choose an earlier backup",
-            format_time(until),
-            format_time(manifest.ended_at)
+            format_microseconds(until),
+            format_microseconds(manifest.ended_at)
         );
     }
     if let Some(archive) = &request.archive {
@@ -159,7 +160,7 @@ fn explain_recovery(error: anyhow::Error, until: Option<DateTime<Utc>>) -> anyho
     match until {
         Some(until) if format!("{error:#}").contains(TARGET_NOT_REACHED) => anyhow::anyhow!(
             "the archive has no transaction after {}: restore without --until to recover all of it",
-            format_time(until)
+            format_microseconds(until)
         ),
         _ => error.context("recovering the database"),
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::response::Response;
 use foundation::error_chain::ErrorChain;
 use foundation::html::escape_html;
-use foundation::time::Time;
+use foundation::time::{Time, format_minutes};
 use gotrue_rs::app::App;
 use gotrue_rs::store::admin::listing::{self, UserSelection};
 use gotrue_rules::domain::user::User;
@@ -157,11 +157,12 @@ fn format_user(user: &User, now: Time) -> String {
     let states = states.concat();
     let providers = user.app_metadata.get("providers").and_then(Value::as_array);
     let providers: Vec<&str> = providers.into_iter().flatten().filter_map(Value::as_str).collect();
-    let format_time = |time: Time| time.format("%Y-%m-%d %H:%M UTC").to_string();
     let facts = [
         (!providers.is_empty()).then(|| providers.join(", ")),
-        Some(format!("created {}", format_time(user.created_at))),
-        Some(user.last_sign_in_at.map_or("never signed in".to_owned(), |at| format!("signed in {}", format_time(at)))),
+        Some(format!("created {}", format_minutes(user.created_at))),
+        Some(
+            user.last_sign_in_at.map_or("never signed in".to_owned(), |at| format!("signed in {}", format_minutes(at))),
+        ),
     ];
     let facts: Vec<String> = facts.into_iter().flatten().collect();
     format!(

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use chrono::DateTime;
+use foundation::time::format_seconds;
 use serde_json::{Value, json};
 
 use super::key_set::{KeyKind, KeySet, ManagedKey};
@@ -67,7 +68,7 @@ fn shorten(key: &ManagedKey, is_whole: bool) -> Option<String> {
 
 fn format_time(seconds: i64) -> Option<String> {
     let time = DateTime::from_timestamp(seconds, 0).filter(|_| seconds > 0)?;
-    Some(time.format("%Y-%m-%dT%H:%M:%SZ").to_string())
+    Some(format_seconds(time))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Submissions as plain text of 80 columns, without control characters.
 
-use foundation::time::Time;
+use foundation::time::format_minutes;
 use functions_rs::functions::send_submission::TemplateTitles;
 use functions_rs::submissions::records::{MessageRecord, SubmissionDetails, SubmissionRecord};
 
@@ -28,7 +28,7 @@ pub(super) fn format_details(details: &SubmissionDetails, titles: &TemplateTitle
     let senders = submission.list_senders();
     let mut lines = vec![
         format!("Submission {}", submission.id),
-        format!("Received:  {}", format_time(submission.created_at)),
+        format!("Received:  {}", format_minutes(submission.created_at)),
         format!("Status:    {}", submission.status.as_str()),
         format!("Senders:   {}", if senders.is_empty() { "none named".to_owned() } else { senders.join(", ") }),
     ];
@@ -42,7 +42,7 @@ pub(super) fn format_details(details: &SubmissionDetails, titles: &TemplateTitle
     lines.push(String::new());
     lines.push(submission.description.clone());
     for note in &details.notes {
-        lines.push(format!("\nNote of {}, {}:", note.author, format_time(note.created_at)));
+        lines.push(format!("\nNote of {}, {}:", note.author, format_minutes(note.created_at)));
         lines.push(note.text.clone());
     }
     lines.extend(details.messages.iter().map(format_message));
@@ -55,7 +55,8 @@ fn format_message(message: &MessageRecord) -> String {
         "confirmation" => "Confirmation",
         _ => "Reply",
     };
-    let mut text = format!("\n{kind} to {}, {}: {}", message.recipient, format_time(message.created_at), message.state);
+    let mut text =
+        format!("\n{kind} to {}, {}: {}", message.recipient, format_minutes(message.created_at), message.state);
     if let Some(error) = &message.error {
         text += "\n";
         text += error;
@@ -64,10 +65,6 @@ fn format_message(message: &MessageRecord) -> String {
         text += &["\nSubject: ", &message.subject, "\n", content].concat();
     }
     text
-}
-
-fn format_time(time: Time) -> String {
-    time.format("%Y-%m-%d %H:%M UTC").to_string()
 }
 
 /// Cuts a line at the last column.

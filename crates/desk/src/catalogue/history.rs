@@ -1,6 +1,6 @@
 //! What each revision of a template changed.
 
-use orders::order::format_time;
+use foundation::time::format_milliseconds;
 use serde_json::{Map, Value, json};
 
 use super::change::TemplateChange;
@@ -23,7 +23,7 @@ pub(super) fn describe_history(base: &Map<String, Value>, newest_first: &[Stored
         };
         Some(json!({
             "revision": stored.revision,
-            "at": format_time(stored.created_at),
+            "at": format_milliseconds(stored.created_at),
             "author": stored.author,
             "fields": list_differences(before, &values[at]),
         }))

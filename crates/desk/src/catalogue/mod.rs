@@ -11,11 +11,11 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
+use foundation::time::format_milliseconds;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method, StatusCode};
-use orders::order::format_time;
 use orders::store::has_buyers;
 use platform::store::{self, Connection};
 use serde_json::{Map, Value, json};
@@ -282,7 +282,7 @@ impl CatalogueEditor {
             "page": format!("{}/template/{}", self.shop_origin, base.id),
             "values": values,
             "changed": names,
-            "changed_at": stored.map(|stored| format_time(stored.created_at)),
+            "changed_at": stored.map(|stored| format_milliseconds(stored.created_at)),
             "changed_by": stored.map(|stored| stored.author.as_str()),
         })
     }

@@ -13,6 +13,7 @@ use base64::Engine;
 use base64::alphabet::URL_SAFE;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use foundation::time::format_seconds;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -49,7 +50,7 @@ pub(super) fn call(name: &str, arguments: &Value, now: f64) -> Result<Option<Val
 #[expect(clippy::cast_possible_truncation, reason = "times in seconds are below 2^52")]
 pub(super) fn iso_time(seconds: f64) -> String {
     let time = chrono::DateTime::from_timestamp(seconds as i64, 0).unwrap_or_default();
-    time.format("%Y-%m-%dT%H:%M:%SZ").to_string()
+    format_seconds(time)
 }
 
 /// Signs claims with a JWK; a member of `header` that is null is left out.

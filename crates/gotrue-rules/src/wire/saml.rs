@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-use chrono::SecondsFormat;
-use foundation::time::Time;
+use foundation::time::{Time, format_milliseconds};
 
 use crate::domain::sso::{EMAIL_ADDRESS, PERSISTENT};
 
@@ -56,7 +55,7 @@ impl ServiceProviderMetadata<'_> {
         let Self { service_provider: service, valid_until, keys_valid_until, .. } = self;
         let kept = if self.next_certificate.is_some() { r#" cacheDuration="PT1H""# } else { "" };
         let (entity_id, acs) = (escape(&service.entity_id), escape(&service.acs_url));
-        let (until, keys_until) = (format_time(valid_until), format_time(keys_valid_until));
+        let (until, keys_until) = (format_milliseconds(*valid_until), format_milliseconds(*keys_valid_until));
         format!(
             r#"<EntityDescriptor xmlns="{METADATA}" validUntil="{until}"{kept} entityID="{entity_id}"><SPSSODescriptor validUntil="{keys_until}" protocolSupportEnumeration="{PROTOCOL}" WantAssertionsSigned="true">{keys}<NameIDFormat>{EMAIL_ADDRESS}</NameIDFormat><NameIDFormat>{PERSISTENT}</NameIDFormat><AssertionConsumerService Binding="{POST}" Location="{acs}" index="1"/><AssertionConsumerService Binding="{ARTIFACT}" Location="{acs}" index="2"/></SPSSODescriptor></EntityDescriptor>"#,
             keys = self.key_descriptors(),
@@ -110,16 +109,11 @@ impl AuthnRequest<'_> {
         let Self { service, id, destination, name_id_format, now } = self;
         let (entity_id, acs) = (escape(&service.entity_id), escape(&service.acs_url));
         let (destination, format) = (escape(destination), escape(name_id_format));
-        let now = format_time(now);
+        let now = format_milliseconds(*now);
         format!(
             r#"<samlp:AuthnRequest xmlns:saml="{ASSERTION}" xmlns:samlp="{PROTOCOL}" ID="{id}" Version="2.0" IssueInstant="{now}" Destination="{destination}" AssertionConsumerServiceURL="{acs}" ProtocolBinding="{POST}"><saml:Issuer Format="urn:oasis:names:tc:SAML:2.0:nameid-format:entity">{entity_id}</saml:Issuer><samlp:NameIDPolicy Format="{format}" AllowCreate="true"/></samlp:AuthnRequest>"#
         )
     }
-}
-
-/// Formats a time with milliseconds (SAML 2.0 Core §1.3.3).
-fn format_time(time: &Time) -> String {
-    time.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
 /// Escapes a text for an element or an attribute.

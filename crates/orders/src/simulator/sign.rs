@@ -4,8 +4,7 @@ use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::signature::{RSA_PKCS1_SHA256, RsaKeyPair};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use chrono::SecondsFormat;
-use foundation::time::Time;
+use foundation::time::{Time, format_seconds};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use platform::entropy::Entropy;
@@ -52,7 +51,7 @@ pub(super) fn sign(
 }
 
 fn paypal_headers(settings: &PayPalSettings, body: &[u8], at: Time, entropy: &Entropy) -> [(&'static str, String); 5] {
-    let (id, time) = (entropy.uuid().to_string(), at.to_rfc3339_opts(SecondsFormat::Secs, true));
+    let (id, time) = (entropy.uuid().to_string(), format_seconds(at));
     let message = paypal::format_message(&id, &time, &settings.webhook_id, body);
     let signature = sign_rsa(message.as_bytes()).unwrap_or_default();
     let url = settings.pinned.as_ref().map(|pinned| pinned.url.clone()).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! One event of a backend and its forms on the wire.
 
-use foundation::time::Time;
+use foundation::time::{Time, format_microseconds};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -70,7 +70,7 @@ impl Event {
         let json = json!({
             "id": id,
             "kind": kind.as_str(),
-            "at": at.to_rfc3339_opts(chrono::SecondsFormat::Micros, true),
+            "at": format_microseconds(*at),
             "request_id": request_id,
             "user_id": user_id,
             "data": data,

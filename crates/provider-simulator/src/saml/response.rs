@@ -5,7 +5,8 @@
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
+use foundation::time::format_seconds;
 use gotrue_rules::domain::saml::{ASSERTION, DSIG, METADATA, PROTOCOL};
 use gotrue_rules::domain::sso::PERSISTENT;
 use platform::saml_keys::{SamlKeyError, SamlSigningKey};
@@ -78,7 +79,7 @@ pub(super) fn format_response(content: &ResponseContent<'_>, key: &SamlSigningKe
          </samlp:Response>",
         destination = escape_canonical(&content.consumer_url),
         request = escape_canonical(&content.request_id),
-        issued = format_time(content.now),
+        issued = format_seconds(content.now),
         issuer = escape_canonical(&content.entity_id),
     ))
 }
@@ -98,13 +99,13 @@ fn format_assertion(content: &ResponseContent<'_>, user: &ProviderUser) -> Strin
          <saml:AudienceRestriction><saml:Audience>{audience}</saml:Audience></saml:AudienceRestriction>\
          </saml:Conditions><saml:AuthnStatement AuthnInstant=\"{issued}\"></saml:AuthnStatement>\
          <saml:AttributeStatement>{attributes}</saml:AttributeStatement></saml:Assertion>",
-        issued = format_time(now),
+        issued = format_seconds(now),
         issuer = escape_canonical(&content.entity_id),
         name = escape_canonical(&user.subject),
         request = escape_canonical(&content.request_id),
-        until = format_time(now + LIFETIME),
+        until = format_seconds(now + LIFETIME),
         recipient = escape_canonical(&content.consumer_url),
-        from = format_time(now - LEEWAY),
+        from = format_seconds(now - LEEWAY),
         audience = escape_canonical(&content.audience),
         attributes = format_attributes(user),
     )
@@ -164,10 +165,6 @@ fn sign_assertion(
         key.certificate()
     );
     Ok(assertion.replacen("</saml:Issuer>", &format!("</saml:Issuer>{signature}"), 1))
-}
-
-fn format_time(time: DateTime<Utc>) -> String {
-    time.to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
 /// Escapes a text for an element, or an attribute without quotation marks, as Canonical XML does.

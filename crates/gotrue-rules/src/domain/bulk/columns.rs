@@ -1,6 +1,7 @@
 //! Columns that an import may set, and validation of their values.
 
-use chrono::{DateTime, Datelike as _, SecondsFormat, Utc};
+use chrono::{DateTime, Datelike as _, Utc};
+use foundation::time::format_microseconds;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -395,7 +396,7 @@ fn validate_json(value: Value, is_right: fn(&Value) -> bool, wanted: &str) -> Re
 fn normalize_time(text: &str) -> Result<String, ImportError> {
     let text = text.trim();
     match parse_time(text) {
-        Ok(time) if (0..=9999).contains(&time.year()) => Ok(time.to_rfc3339_opts(SecondsFormat::Micros, true)),
+        Ok(time) if (0..=9999).contains(&time.year()) => Ok(format_microseconds(time)),
         _ if is_unusual_time(text) => Ok(text.to_owned()),
         parsed => Err(parsed.err().unwrap_or_else(|| "a time is wanted, such as 2024-05-06T07:08:09Z".to_owned())),
     }

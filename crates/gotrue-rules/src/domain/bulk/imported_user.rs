@@ -2,7 +2,7 @@
 //!
 //! An e-mail address or a phone number is enough.
 
-use chrono::SecondsFormat;
+use foundation::time::format_microseconds;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -146,7 +146,7 @@ fn is_of_recovery_codes(factor: &ImportRow) -> bool {
 }
 
 fn import_time(given: &ImportDefaults<'_>) -> Value {
-    json!(given.now.to_rfc3339_opts(SecondsFormat::Micros, true))
+    json!(format_microseconds(given.now))
 }
 
 fn fill_defaults(

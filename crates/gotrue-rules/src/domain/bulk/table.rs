@@ -1,7 +1,8 @@
 //! Converts flat records with the usual names of columns: CSV files of Clerk, of the Supabase dashboard and of others, and
 //! records of `PocketBase`.
 
-use chrono::{DateTime, NaiveDateTime, SecondsFormat};
+use chrono::{DateTime, NaiveDateTime};
+use foundation::time::format_microseconds;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -195,7 +196,6 @@ fn take_providers(row: &mut ImportRow, converted: &mut ConvertedRow) {
 /// Returns a time as the import reads it; another text unchanged, so that its column is reported.
 fn normalize_time(text: &str) -> String {
     let text = text.trim();
-    let write = |time: DateTime<chrono::Utc>| time.to_rfc3339_opts(SecondsFormat::Micros, true);
     if let Ok(milliseconds) = text.parse::<i64>() {
         // Below the year 2286 in seconds; milliseconds of that size are of January 1970.
         let time = if milliseconds.unsigned_abs() < 10_000_000_000 {
@@ -203,19 +203,19 @@ fn normalize_time(text: &str) -> String {
         } else {
             DateTime::from_timestamp_millis(milliseconds)
         };
-        return time.map_or_else(|| text.to_owned(), write);
+        return time.map_or_else(|| text.to_owned(), format_microseconds);
     }
     for form in ["%a %d %b %Y %H:%M:%S GMT%z", "%a, %d %b %Y %H:%M:%S GMT%z", "%a %b %d %Y %H:%M:%S GMT%z"] {
         if let Ok(time) = DateTime::parse_from_str(text, form) {
-            return write(time.to_utc());
+            return format_microseconds(time.to_utc());
         }
     }
     for form in ["%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f"] {
         if let Ok(time) = NaiveDateTime::parse_from_str(text, form) {
-            return write(time.and_utc());
+            return format_microseconds(time.and_utc());
         }
     }
-    DateTime::parse_from_rfc2822(text).map_or_else(|_| text.to_owned(), |time| write(time.to_utc()))
+    DateTime::parse_from_rfc2822(text).map_or_else(|_| text.to_owned(), |time| format_microseconds(time.to_utc()))
 }
 
 #[cfg(test)]
