@@ -1,5 +1,6 @@
-//! Dependencies that only some files or only tests may use.
+//! Dependencies that only some files or only tests may use, and the table of crates in `docs/architecture.md`.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::source;
@@ -51,13 +52,42 @@ fn only_named_crates_depend_on_the_auth_crate() {
 #[test]
 fn platform_depends_on_no_service() {
     let manifests = manifests();
-    let is_crate = |name: &str| {
-        let line = format!("name = \"{name}\"");
-        manifests.iter().any(|(_, text)| text.lines().find(|line| line.starts_with("name = ")) == Some(&line))
-    };
+    let is_crate = |name: &str| manifests.iter().any(|(_, text)| package_name(text) == name);
     let text = &manifests.iter().find(|(name, _)| name == "crates/platform/Cargo.toml").expect("the manifest").1;
     let own: Vec<&str> = dependencies(text).into_iter().filter(|name| is_crate(name)).collect();
     assert_eq!(own, PLATFORM_DEPENDENCIES);
+}
+
+/// Manifests that the table of crates leaves out: they are not compiled into the binary by their own name, or not at all.
+const OUTSIDE_THE_TABLE: [&str; 3] = ["Cargo.toml", "crates/no-built-in-roots/Cargo.toml", "packages/rust/Cargo.toml"];
+
+/// What the last column of the table of crates does not name, because every crate may use it.
+const FOUNDATION: &str = "foundation";
+
+#[test]
+fn architecture_names_the_dependencies_of_each_crate() {
+    let manifests = manifests();
+    let crates: BTreeMap<&str, BTreeSet<&str>> = manifests
+        .iter()
+        .filter(|(path, _)| !OUTSIDE_THE_TABLE.contains(&path.as_str()))
+        .map(|(_, text)| (package_name(text), dependencies(text).into_iter().collect()))
+        .collect();
+    let names: BTreeSet<&str> = crates.keys().copied().collect();
+    let imported: BTreeMap<&str, BTreeSet<&str>> = crates
+        .iter()
+        .map(|(name, all)| (*name, all.intersection(&names).copied().filter(|other| *other != FOUNDATION).collect()))
+        .collect();
+
+    let document = source::read_text(&source::repository_root().join("docs/architecture.md"));
+    assert_eq!(documented_dependencies(&document), imported, "correct the table of crates in docs/architecture.md");
+}
+
+#[test]
+fn dependencies_in_the_table_of_crates_are_found() {
+    let table = "## Folders\n| `x` | `y` |\n## Crates\n\n| crate | content | depends on |\n|---|---|---|\n\
+                 | `a` | what `c` has | – |\n| `b` | | `a` (its types) |\n| `d` | | all but `a` |\n## Layers\n| `e` | | `f` |\n";
+    let expected = [("a", vec![]), ("b", vec!["a"]), ("d", vec!["b"])];
+    assert_eq!(documented_dependencies(table), expected.map(|(name, of)| (name, of.into_iter().collect())).into());
 }
 
 #[test]
@@ -111,6 +141,36 @@ fn uses_crate(code: &str, name: &str) -> bool {
         let ends_name = !after.starts_with(is_word_character);
         starts_path && ends_name && (after.starts_with("::") || is_imported)
     })
+}
+
+/// The crates of the table below `## Crates` with those that their last column names; `all but` turns a list around.
+fn documented_dependencies(document: &str) -> BTreeMap<&str, BTreeSet<&str>> {
+    let section = document.split("\n## ").find(|section| section.starts_with("Crates\n")).unwrap_or_default();
+    let rows = section.lines().filter(|line| line.starts_with("| `")).filter_map(|line| {
+        let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+        Some((*quoted(cells.first()?).first()?, *cells.last()?))
+    });
+    let rows: Vec<(&str, &str)> = rows.collect();
+    let named = |name: &str, cell| {
+        let listed: BTreeSet<&str> = quoted(cell).into_iter().collect();
+        if !cell.starts_with("all but") {
+            return listed;
+        }
+        let others = rows.iter().map(|(other, _)| *other).filter(|other| *other != name && *other != FOUNDATION);
+        others.filter(|other| !listed.contains(other)).collect()
+    };
+    rows.iter().map(|(name, cell)| (*name, named(name, cell))).collect()
+}
+
+/// The parts of a text that are code in Markdown.
+fn quoted(text: &str) -> Vec<&str> {
+    text.split('`').skip(1).step_by(2).collect()
+}
+
+/// The name of the package of a manifest; empty for that of the workspace.
+fn package_name(manifest: &str) -> &str {
+    let name = manifest.lines().find_map(|line| line.strip_prefix("name = "));
+    name.unwrap_or_default().trim_matches('"')
 }
 
 /// The names below `[dependencies]`, without those for tests and for build scripts.
