@@ -3,8 +3,8 @@
 //! A request stays on one thread from its client to the server and back: every hand-over to another thread waits for that
 //! thread to wake. The recorder has a thread of its own, which collects exchanges and begins when requests leave it time.
 //!
-//! It is a crate of its own because every request pays for this code, so that it is optimised for speed, unlike the crate
-//! `flows`: `[profile.release.package]` in the workspace's `Cargo.toml`.
+//! It is a crate of its own because every request pays for this code: what the recorder knows of flows is no part of it
+//! (`docs/decisions/0132-the-recorder-forwards-on-one-thread.md`).
 
 mod background;
 mod body;

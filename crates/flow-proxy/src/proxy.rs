@@ -108,7 +108,7 @@ impl FlowProxy {
             let proxy = Arc::clone(&self);
             async move { proxy.answer(request).await }
         };
-        // Boxed, so that it is compiled with this crate's optimisation.
+        // Boxed, so that it is compiled once, in this crate.
         let served = async move {
             http_edge::serve(listener, closing, limits, handle).await;
             // Streams that are still open do not keep the recorder.

@@ -1,6 +1,6 @@
 //! Writes JSON with the escapes and the numbers of Go's `encoding/json`.
 //!
-//! A crate of its own because every response is written here: it is optimised for speed, and what uses it for size.
+//! A crate of its own because it knows nothing of what it writes.
 
 use std::io::{Result, Write};
 
@@ -32,7 +32,7 @@ pub fn to_string(value: &impl Serialize) -> serde_json::Result<String> {
 
 /// Serializes a JSON value like [`to_vec`].
 ///
-/// It makes the serializer's code for texts a part of this crate; crates that are optimised for size use that code.
+/// Unlike that of [`to_vec`], its code is compiled once, in this crate.
 ///
 /// # Errors
 /// As [`to_vec`].

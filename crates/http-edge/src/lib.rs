@@ -7,8 +7,7 @@
 //!
 //! [`request`] resolves what a request says about its sender: client address, credentials, request id, CORS.
 //!
-//! The crate depends on none of the APIs behind it. It is a crate of its own because it is the part of the binary that is
-//! optimised for speed: `[profile.release.package]` in the workspace's `Cargo.toml`.
+//! The crate depends on none of the APIs behind it.
 
 pub mod request;
 

@@ -32,7 +32,7 @@ pub type ShutdownSignal = watch::Receiver<bool>;
 
 /// Answers one request.
 ///
-/// Boxed, so that all of this crate is compiled once and with its own optimisation.
+/// Boxed, so that this crate is compiled once and not for each handler.
 type Answer = Arc<dyn Fn(Request) -> BoxFuture<'static, Response> + Send + Sync>;
 
 /// Serves connections until `closing` is true, then stops accepting and waits for open requests.
