@@ -44,7 +44,6 @@ pub struct App {
     pub pool: Pool,
     /// The replica for reads that may be stale; `None` if there is none.
     pub replica: Option<Arc<Replica>>,
-    /// The clock.
     pub clock: SharedClock,
     /// The source of randomness; each request forks its own stream.
     pub entropy: Entropy,
@@ -141,7 +140,6 @@ impl CleanupSignal {
 pub struct Ports {
     /// The database connection pool.
     pub pool: Pool,
-    /// The clock.
     pub clock: SharedClock,
     /// The source of randomness.
     pub entropy: Entropy,

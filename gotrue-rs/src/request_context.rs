@@ -120,7 +120,7 @@ pub struct Admin {
     pub claims: Arc<Map<String, Value>>,
 }
 
-/// A factor of the [`Caller`].
+/// The factor of the [`Caller`] that the path names.
 #[derive(Debug)]
 pub struct CallerFactor(pub Factor);
 

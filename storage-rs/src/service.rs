@@ -124,7 +124,6 @@ impl Storage {
         *self.keys.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(keys);
     }
 
-    /// The database.
     pub fn database(&self) -> &Database {
         &self.database
     }

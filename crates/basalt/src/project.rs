@@ -50,7 +50,6 @@ pub(crate) struct Project {
     pub catalogue_source: Arc<CatalogueSource>,
     /// Who sells, if the settings say it.
     pub seller: Option<Arc<Seller>>,
-    /// The limits of submissions.
     pub submission_limits: SubmissionLimits,
     /// Where its files are.
     pub layout: ProjectLayout,

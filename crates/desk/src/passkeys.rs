@@ -40,7 +40,6 @@ impl PasskeyRequest<'_> {
         self.visit.record_done(self.session.user.id, action, Some(passkey)).await;
     }
 
-    /// Lists the passkeys.
     pub(crate) async fn list(self) -> Result<Response, DeskError> {
         let answer = self.call(Method::GET, "/passkeys", None).await?;
         let passkeys: Vec<Value> = (answer.body.as_array().into_iter().flatten()).map(to_json).collect();
@@ -75,7 +74,6 @@ impl PasskeyRequest<'_> {
         Ok(respond::ok(&json!({ "id": id, "name": name })))
     }
 
-    /// Deletes a passkey.
     pub(crate) async fn delete(self, id: &str) -> Result<Response, DeskError> {
         let id = Uuid::parse_str(id).map_err(|_| DeskError::not_found("The passkey"))?.to_string();
         self.call(Method::DELETE, &format!("/passkeys/{id}"), None).await?;

@@ -100,7 +100,6 @@ pub trait Section: Send + Sync {
         false
     }
 
-    /// Answers an upload.
     fn answer_upload(&self, _call: OwnerCall, _content: Body) -> BoxFuture<'_, Result<Response, DeskError>> {
         ready(Err(DeskError::not_found("The path"))).boxed()
     }

@@ -21,7 +21,6 @@ const MAX_RANGES: usize = 32;
 const FULL_WEIGHT: u16 = 1000;
 
 impl Language {
-    /// All languages.
     pub const ALL: [Self; 4] = [Self::English, Self::German, Self::French, Self::Spanish];
 
     /// Returns the language subtag (BCP 47).

@@ -105,7 +105,6 @@ pub(crate) struct ResponseBody {
 }
 
 impl ResponseBody {
-    /// Wraps the body of a response.
     pub(crate) fn wrap(inner: Incoming, permit: RequestPermit) -> Body {
         if inner.is_end_stream() { Body::empty() } else { Body::new(Self { inner, _permit: permit }) }
     }

@@ -20,7 +20,6 @@ pub enum Service {
 }
 
 impl Service {
-    /// All services.
     pub const ALL: [Self; 7] =
         [Self::Rest, Self::GraphQl, Self::Storage, Self::Realtime, Self::Functions, Self::Meta, Self::Studio];
 

@@ -44,7 +44,6 @@ impl ConnectionState {
         (phase, number)
     }
 
-    /// Enters a phase.
     pub(crate) fn enter(&self, phase: Phase) {
         let kind = match phase {
             Phase::Idle => 0,

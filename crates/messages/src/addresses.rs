@@ -8,7 +8,6 @@ use crate::store::MessageSender;
 #[derive(Debug, Default)]
 pub(crate) struct Addresses {
     pub from: Mailbox,
-    /// `To`.
     pub to: Vec<Mailbox>,
     pub cc: Vec<Mailbox>,
     /// Recipients that no header names.

@@ -18,7 +18,6 @@ pub enum Provider {
 }
 
 impl Provider {
-    /// All providers.
     pub const ALL: [Self; 3] = [Self::Stripe, Self::PayPal, Self::LemonSqueezy];
 
     /// Returns the name in tables and settings.
@@ -59,7 +58,7 @@ impl fmt::Display for Provider {
     }
 }
 
-/// The state of an order.
+/// How far an order has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OrderState {
     /// Paid; the buyer has not downloaded the file yet.
@@ -71,7 +70,6 @@ pub enum OrderState {
 }
 
 impl OrderState {
-    /// All states.
     pub const ALL: [Self; 3] = [Self::Paid, Self::Delivered, Self::Refunded];
 
     /// Returns the name in tables and JSON.

@@ -16,7 +16,7 @@ use crate::receipt::Receipt;
 use crate::service::OrderService;
 use crate::webhook::descriptions::{HELD_PAYMENT_TITLE, describe_wrong_amount};
 
-/// A mail of orders.
+/// A mail to a buyer or to the owner that a preview shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OrderMail {
     /// The download link and the receipt.

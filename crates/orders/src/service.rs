@@ -54,7 +54,7 @@ pub struct ServicePorts {
     pub products: ListProducts,
 }
 
-/// The service of orders.
+/// What webhooks, downloads, refunds and the command line share: connections, settings, products and mails.
 pub struct OrderService {
     pub(crate) pool: Pool,
     pub(crate) outbox: Arc<Outbox>,

@@ -18,7 +18,7 @@ pub struct ApiEndpoint {
     pub ca_file: Option<PathBuf>,
 }
 
-/// The settings of Stripe.
+/// `[basalt.shop.payment.stripe]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StripeSettings {
     /// The secret that signs events.
@@ -28,7 +28,7 @@ pub struct StripeSettings {
     pub api: ApiEndpoint,
 }
 
-/// The settings of PayPal.
+/// `[basalt.shop.payment.paypal]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PayPalSettings {
     /// The id of the webhook, which is part of what is signed.
@@ -43,7 +43,7 @@ pub struct PayPalSettings {
     pub pinned: Option<PinnedCertificate>,
 }
 
-/// The settings of Lemon Squeezy.
+/// `[basalt.shop.payment.lemon_squeezy]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LemonSqueezySettings {
     /// The secret that signs events.
@@ -53,7 +53,7 @@ pub struct LemonSqueezySettings {
     pub api: ApiEndpoint,
 }
 
-/// The settings of payments.
+/// `[basalt.shop.payment]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PaymentSettings {
     /// Stripe, if it is configured.

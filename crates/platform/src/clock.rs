@@ -22,10 +22,9 @@ pub trait Clock: std::fmt::Debug + Send + Sync + 'static {
     }
 }
 
-/// A shared clock.
 pub type SharedClock = Arc<dyn Clock>;
 
-/// The system clock.
+/// The time of the operating system.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 

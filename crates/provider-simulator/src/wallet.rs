@@ -54,7 +54,6 @@ impl Wallet {
         }
     }
 
-    /// The address.
     pub fn address(&self) -> String {
         match self {
             Self::Ethereum(key) => {

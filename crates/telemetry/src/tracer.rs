@@ -125,7 +125,6 @@ impl RequestTrace {
         Self { context: Some(context), parent_id, is_recorded: is_sampled }
     }
 
-    /// The id of the trace.
     pub fn trace_id(&self) -> Option<u128> {
         self.context.as_ref().map(|context| context.trace_id)
     }

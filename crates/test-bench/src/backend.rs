@@ -60,7 +60,7 @@ pub enum Profile {
     Gotrue,
 }
 
-/// The settings of a world.
+/// What a test chooses when it creates a world.
 #[derive(Debug, Clone, Default)]
 pub struct WorldSettings {
     /// Which behaviour it has.

@@ -39,7 +39,7 @@ pub struct ClockState {
     is_frozen: bool,
 }
 
-/// A change of a clock.
+/// What a test does to the clock of a world.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ClockChange {
     /// Adds to the time.

@@ -120,7 +120,6 @@ impl FromRow<'_, PgRow> for NoteOutcome {
 pub struct NewNote<'a> {
     /// Its id.
     pub id: Uuid,
-    /// The text.
     pub text: &'a str,
     /// Who wrote it.
     pub author: &'a str,
@@ -175,12 +174,10 @@ impl FromRow<'_, PgRow> for EarlierMails {
     }
 }
 
-/// The content of a reply.
+/// The owner's answer to a submission.
 #[derive(Debug, Clone, Copy)]
 pub struct ReplyContent<'a> {
-    /// The recipient.
     pub recipient: &'a str,
-    /// The subject.
     pub subject: &'a str,
     /// The text, without the quoted submission.
     pub text: &'a str,

@@ -21,7 +21,6 @@ const COLUMNS: [&str; 10] = [
     "description",
 ];
 
-/// A format of the export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExportFormat {
     /// Comma-separated values with a header line.

@@ -17,7 +17,7 @@ use crate::functions::send_submission::mails::{
 use crate::functions::send_submission::store::CollectedSubmissions;
 use crate::functions::send_submission::text::SubmissionText;
 
-/// A mail of submissions.
+/// A mail to a visitor or to the owner that a preview shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SubmissionMail {
     /// Tells the visitor that the submission has come.

@@ -130,7 +130,6 @@ impl TestShop {
             .with_template_titles(TemplateTitles::new(|id| (id == 9).then(|| "Executive Report".to_owned())))
     }
 
-    /// Posts a body.
     pub(crate) async fn post(&self, peer: &str, headers: &[(&str, &str)], body: impl Into<Body>) -> TestResponse {
         let request = Request::post(PATH).header("content-type", "application/json");
         let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));

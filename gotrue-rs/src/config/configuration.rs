@@ -141,7 +141,7 @@ impl std::fmt::Debug for JwtKeys {
     }
 }
 
-/// The log settings.
+/// `GOTRUE_LOG_…`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LogSettings {
     /// The minimum level of logged lines. Default info.

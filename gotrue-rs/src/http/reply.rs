@@ -117,7 +117,6 @@ impl Reply {
         self.with_header(CACHE_CONTROL, "public, max-age=600")
     }
 
-    /// The status.
     pub fn status(&self) -> StatusCode {
         self.status
     }

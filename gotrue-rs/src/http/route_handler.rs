@@ -22,7 +22,7 @@ pub struct Guard {
     pub run: GuardCheck,
 }
 
-/// The check of a [`Guard`].
+/// Fails with the response of the refused request.
 pub type GuardCheck = for<'a> fn(&'a mut RequestContext) -> BoxFuture<'a, Result<()>>;
 
 impl Guard {

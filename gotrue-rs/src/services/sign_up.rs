@@ -36,7 +36,7 @@ const INSERT_FAILED: &str = "Database error saving new user";
 const UPDATE_FAILED: &str = "Database error updating user";
 const IDENTITY_FAILED: &str = "Error creating identity";
 
-/// The result of a sign-up.
+/// What a sign-up answers.
 #[derive(Debug)]
 pub enum SignUpResult {
     /// The user is confirmed and has a session.

@@ -424,7 +424,6 @@ async fn insert_row(
 /// Values that a confirmation writes.
 #[derive(Debug)]
 pub struct UserConfirmation<'a> {
-    /// The user.
     pub user_id: Uuid,
     /// The stored hash that was presented.
     ///

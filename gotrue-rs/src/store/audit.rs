@@ -44,11 +44,8 @@ statements! {
 /// A row to insert.
 #[derive(Debug, Clone)]
 pub struct AuditRow {
-    /// `id`.
     pub id: Uuid,
-    /// `payload`.
     pub payload: Value,
-    /// `created_at`.
     pub created_at: Time,
     /// `ip_address`; `""` for most actions, like the reference.
     pub ip_address: String,

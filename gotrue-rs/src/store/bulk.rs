@@ -387,7 +387,6 @@ pub async fn list_table_columns(db: &mut Connection) -> Result<Vec<(String, Stri
     db.fetch_all(bind!(TABLE_COLUMNS)).await
 }
 
-/// An existing user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExistingUser {
     /// The user's id.

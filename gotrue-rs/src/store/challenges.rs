@@ -85,9 +85,7 @@ pub const LAST_CHALLENGED_AT_UNIQUE: &str = "mfa_factors_last_challenged_at_key"
 /// A challenge to insert.
 #[derive(Debug, Clone)]
 pub struct NewFactorChallenge<'a> {
-    /// `id`.
     pub id: Uuid,
-    /// The factor.
     pub factor_id: Uuid,
     /// `created_at`, and the factor's `last_challenged_at` and `updated_at`.
     pub now: Time,
@@ -120,7 +118,6 @@ pub async fn insert(db: &mut Connection, new: NewFactorChallenge<'_>) -> Result<
 
 /// A challenge with the secrets that an answer is compared to.
 pub struct ChallengeWithSecret {
-    /// The challenge.
     pub challenge: FactorChallenge,
     /// The factor's `secret` as stored.
     pub secret: String,
@@ -177,7 +174,6 @@ pub async fn delete(db: &mut Connection, id: Uuid) -> Result<bool> {
 pub struct ConsumedChallenge<'a> {
     /// The challenge.
     pub id: Uuid,
-    /// The factor.
     pub factor_id: Uuid,
     /// The time of the answer.
     pub now: Time,

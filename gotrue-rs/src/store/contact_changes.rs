@@ -189,7 +189,6 @@ statements! {
 /// A requested change of address.
 #[derive(Debug)]
 pub struct EmailChange<'a> {
-    /// The user.
     pub user_id: Uuid,
     /// `email_change`, lower case.
     pub new: &'a str,
@@ -228,7 +227,6 @@ pub async fn store_email_change(db: &mut Connection, change: EmailChange<'_>) ->
 /// One of the two confirmations of a change of address, whose link an administrator generates.
 #[derive(Debug)]
 pub struct EmailChangeHalf<'a> {
-    /// The user.
     pub user_id: Uuid,
     /// `email_change`, lower case.
     pub new: &'a str,

@@ -92,11 +92,9 @@ statements! {
 /// A session of the desk with its user and its session of the auth API.
 #[derive(Debug)]
 pub struct DeskSessionRow {
-    /// `id`.
     pub id: Uuid,
     /// `method`: `code` or `passkey`.
     pub method: String,
-    /// `expires_at`.
     pub expires_at: Time,
     /// The user and the session of the auth API.
     pub found: UserAndSession,
@@ -116,21 +114,15 @@ impl FromRow<'_, PgRow> for DeskSessionRow {
 /// A session of the desk to insert.
 #[derive(Debug)]
 pub struct NewDeskSession<'a> {
-    /// `id`.
     pub id: Uuid,
-    /// `token_hash`.
     pub token_hash: &'a [u8],
     /// The digest of the ticket that the session replaces.
     pub ticket_hash: &'a [u8],
-    /// `user_id`.
     pub user_id: Uuid,
-    /// `session_id`.
     pub session_id: Uuid,
-    /// `method`.
     pub method: &'static str,
     /// `created_at`.
     pub now: Time,
-    /// `expires_at`.
     pub expires_at: Time,
 }
 

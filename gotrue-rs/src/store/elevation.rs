@@ -100,7 +100,6 @@ statements! {
 pub struct LockedSession {
     /// `refresh_token_hmac_key`: set for version 2.
     pub refresh_token_hmac_key: Option<String>,
-    /// `refresh_token_counter`.
     pub refresh_token_counter: Option<i64>,
 }
 
@@ -116,11 +115,8 @@ pub async fn lock_sessions(db: &mut Connection, user_id: Uuid, session_id: Uuid)
 /// A session that presented a second factor.
 #[derive(Debug)]
 pub struct ElevatedSession<'a> {
-    /// The session.
     pub session_id: Uuid,
-    /// The user.
     pub user_id: Uuid,
-    /// The factor.
     pub factor_id: Uuid,
     /// The factor's type.
     pub factor_type: FactorType,

@@ -35,7 +35,7 @@ statements! {
          RETURNING id";
 }
 
-/// An exchanged code.
+/// An authorization code that was used, so that its second use is recognised.
 #[derive(Debug)]
 pub struct ExchangedCode<'a> {
     /// SHA-256 of the code.

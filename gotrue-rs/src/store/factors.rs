@@ -111,13 +111,9 @@ const PHONE_UNIQUE: &str = "unique_phone_factor_per_user";
 /// A factor to enroll.
 #[derive(Debug)]
 pub struct NewFactor<'a> {
-    /// `id`.
     pub id: Uuid,
-    /// The user.
     pub user_id: Uuid,
-    /// `friendly_name`.
     pub friendly_name: &'a str,
-    /// `factor_type`.
     pub factor_type: FactorType,
     /// `phone`, digits.
     pub phone: Option<&'a str>,
@@ -211,7 +207,6 @@ pub async fn delete_replaced(db: &mut Connection, user_id: Uuid, leftovers: Repl
 pub struct FactorChange<'a> {
     /// The factor.
     pub id: Uuid,
-    /// The user.
     pub user_id: Uuid,
     /// `friendly_name`, if it changes.
     pub friendly_name: Option<&'a str>,
@@ -242,7 +237,6 @@ pub async fn update(db: &mut Connection, change: FactorChange<'_>, audit: Vec<Au
 pub struct RemovedFactor<'a> {
     /// The factor.
     pub id: Uuid,
-    /// The user.
     pub user_id: Uuid,
     /// The `amr` method of its type.
     pub amr_method: &'a str,

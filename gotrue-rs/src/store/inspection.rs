@@ -126,7 +126,6 @@ pub type Figure = (String, i64);
 pub struct ServerFacts {
     /// The version of PostgreSQL.
     pub version: String,
-    /// The role.
     pub role: String,
     /// Whether the server is a standby.
     pub is_standby: bool,
@@ -158,7 +157,6 @@ pub enum FigureKind {
     Hashes,
     /// Second factors by type and state.
     Factors,
-    /// Passkeys.
     Passkeys,
     /// SAML identity providers.
     SsoProviders,
@@ -166,7 +164,6 @@ pub enum FigureKind {
     CustomProviders,
     /// Tokens with which identity providers provision users.
     ScimTokens,
-    /// OAuth clients.
     OAuthClients,
     /// Sizes of the largest tables, in bytes.
     Sizes,
@@ -201,7 +198,6 @@ pub async fn list_versions(db: &mut Connection) -> Result<Vec<String>> {
     Ok(rows.into_iter().map(|(version,)| version).collect())
 }
 
-/// Counts the users.
 pub async fn count_users(db: &mut Connection) -> Result<UserCounts> {
     let (total, anonymous, sso, with_phone, deleted) = db.fetch_one(bind!(USERS)).await?;
     Ok(UserCounts { total, anonymous, sso, with_phone, deleted })

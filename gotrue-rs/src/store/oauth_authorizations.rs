@@ -147,27 +147,19 @@ fn read_authorization(row: &PgRow) -> sqlx::Result<Authorization> {
 /// An authorization request to insert; texts are empty where absent.
 #[derive(Debug)]
 pub struct NewAuthorization<'a> {
-    /// `id`.
     pub id: Uuid,
     /// `authorization_id`: the identifier in the consent page's URL.
     pub authorization_id: &'a str,
-    /// `client_id`.
     pub client_id: Uuid,
-    /// `redirect_uri`.
     pub redirect_uri: &'a str,
-    /// `scope`.
     pub scope: &'a str,
-    /// `state`.
     pub state: &'a str,
-    /// `resource`.
     pub resource: &'a str,
     /// `code_challenge` and its method.
     pub challenge: &'a Challenge,
-    /// `nonce`.
     pub nonce: &'a str,
     /// `created_at`.
     pub now: Time,
-    /// `expires_at`.
     pub expires_at: Time,
 }
 

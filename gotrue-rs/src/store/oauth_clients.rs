@@ -133,11 +133,9 @@ fn split_list(text: &str) -> Vec<String> {
 /// A client to insert.
 #[derive(Debug)]
 pub struct NewClient<'a> {
-    /// `id`.
     pub id: Uuid,
     /// `client_secret_hash`; empty for a public client.
     pub secret_hash: &'a str,
-    /// `registration_type`.
     pub registration_type: RegistrationType,
     /// The validated metadata of the registration.
     pub accepted: &'a ClientRegistration,

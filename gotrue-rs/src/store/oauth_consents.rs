@@ -53,11 +53,9 @@ statements! {
 /// A user's consent to a client.
 #[derive(Debug)]
 pub struct ConsentGrant {
-    /// The client.
     pub client: OAuthClient,
     /// `scopes`, space-separated.
     pub scopes: String,
-    /// `granted_at`.
     pub granted_at: Time,
 }
 
@@ -80,9 +78,7 @@ pub async fn list_by_user(db: &mut Connection, user_id: Uuid) -> Result<Vec<Cons
 /// A consent to revoke.
 #[derive(Debug, Clone, Copy)]
 pub struct ConsentRevocation {
-    /// The user.
     pub user_id: Uuid,
-    /// The client.
     pub client_id: Uuid,
     /// `revoked_at`.
     pub now: Time,

@@ -209,7 +209,6 @@ statements! {
 /// A token to store.
 #[derive(Debug)]
 pub struct NewOneTimeToken<'a> {
-    /// The user.
     pub user_id: Uuid,
     /// The purpose; a pending token of the same slot is replaced.
     pub purpose: Purpose,

@@ -96,15 +96,11 @@ statements! {
 /// A passkey as listed to its user.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Passkey {
-    /// `id`.
     pub id: Uuid,
     /// `credential_id`: the authenticator's identifier.
     pub credential_id: Vec<u8>,
-    /// `friendly_name`.
     pub friendly_name: String,
-    /// `created_at`.
     pub created_at: Time,
-    /// `last_used_at`.
     pub last_used_at: Option<Time>,
 }
 
@@ -140,27 +136,18 @@ pub async fn list_by_user(db: &mut Connection, user_id: Uuid) -> Result<Vec<Pass
 /// A passkey to insert.
 #[derive(Debug)]
 pub struct NewPasskey<'a> {
-    /// `id`.
     pub id: Uuid,
-    /// `user_id`.
     pub user_id: Uuid,
-    /// `credential_id`.
     pub credential_id: &'a [u8],
     /// `public_key`: a COSE key as CBOR.
     pub public_key: &'a [u8],
     /// `attestation_type`: the attestation format.
     pub attestation_type: &'a str,
-    /// `aaguid`.
     pub aaguid: Uuid,
-    /// `sign_count`.
     pub sign_count: u32,
-    /// `transports`.
     pub transports: &'a [String],
-    /// `backup_eligible`.
     pub backup_eligible: bool,
-    /// `backed_up`.
     pub backed_up: bool,
-    /// `friendly_name`.
     pub friendly_name: &'a str,
     /// `created_at`.
     pub now: Time,
@@ -198,17 +185,11 @@ pub async fn insert(db: &mut Connection, new: NewPasskey<'_>, most: usize) -> Re
 /// The data that verifies an assertion, and the user.
 #[derive(Debug)]
 pub struct OwnedPasskey {
-    /// `id`.
     pub id: Uuid,
-    /// `public_key`.
     pub public_key: Vec<u8>,
-    /// `sign_count`.
     pub sign_count: u32,
-    /// `backup_eligible`.
     pub backup_eligible: bool,
-    /// `backed_up`.
     pub backed_up: bool,
-    /// The user.
     pub user: User,
 }
 
@@ -237,7 +218,6 @@ pub async fn find_by_credential(
 /// A verified use of a passkey.
 #[derive(Debug)]
 pub struct PasskeyUse {
-    /// `id`.
     pub id: Uuid,
     /// The signature counter that was verified against.
     pub expected_sign_count: u32,
@@ -265,9 +245,7 @@ pub async fn record_use(db: &mut Connection, used: PasskeyUse) -> Result<bool> {
 /// A passkey's id with its user.
 #[derive(Debug, Clone, Copy)]
 pub struct PasskeyRef {
-    /// `id`.
     pub id: Uuid,
-    /// `user_id`.
     pub user_id: Uuid,
 }
 

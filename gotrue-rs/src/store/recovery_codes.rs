@@ -123,7 +123,6 @@ const USER_UNIQUE: &str = "mfa_recovery_code_sets_user_id_key";
 /// The number of a user's codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecoveryCodeCount {
-    /// The factor.
     pub factor_id: Uuid,
     /// All codes.
     pub total: i64,
@@ -140,9 +139,7 @@ pub async fn count(db: &mut Connection, user_id: Uuid) -> Result<Option<Recovery
 /// A user's unused codes, and the lock of their verification.
 #[derive(Debug)]
 pub struct UnusedCodes {
-    /// The factor.
     pub factor_id: Uuid,
-    /// The lock.
     pub lock: VerificationLock,
     /// Ids and hashes.
     pub codes: Vec<(Uuid, String)>,
@@ -178,11 +175,9 @@ pub struct NewRecoveryCodes<'a> {
     pub factor_id: Uuid,
     /// The set's `id`.
     pub set_id: Uuid,
-    /// The user.
     pub user_id: Uuid,
     /// `friendly_name` of the factor.
     pub friendly_name: &'a str,
-    /// The codes.
     pub codes: HashedCodes,
     /// The types of other factors that the user can use, one of which must be verified.
     pub usable: Vec<&'static str>,

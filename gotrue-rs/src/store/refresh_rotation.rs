@@ -152,7 +152,6 @@ pub struct FastRefresh {
     pub timebox_cutoff: Option<Time>,
     /// Sessions last refreshed before this have exceeded the inactivity timeout; `None` for no timeout.
     pub inactivity_cutoff: Option<Time>,
-    /// The client.
     pub client: ClientInfo,
     /// Ids of the audit rows (`token_refreshed`, then `token_revoked`); empty if none are written.
     pub audit_ids: Vec<Uuid>,

@@ -147,7 +147,6 @@ pub struct ClientInfo {
 /// A token with the input of the refresh decision.
 #[derive(Debug)]
 pub struct RefreshTokenState {
-    /// `id`.
     pub id: i64,
     /// Whether it was exchanged or revoked.
     pub is_revoked: bool,
@@ -155,7 +154,6 @@ pub struct RefreshTokenState {
     pub updated_at: Time,
     /// The session's newest unrevoked token.
     pub active: Option<ActiveToken>,
-    /// The user.
     pub user: User,
     /// The session; tokens older than the sessions table have none.
     pub session: Option<Session>,
@@ -164,7 +162,6 @@ pub struct RefreshTokenState {
 /// The newest unrevoked token of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActiveToken {
-    /// The token.
     pub token: String,
     /// The token it replaced.
     pub parent: Option<String>,
@@ -214,16 +211,12 @@ pub async fn find_session_locked(db: &mut Connection, id: Uuid) -> Result<Option
     db.fetch_optional(bind!(SESSION_LOCKED, session_id: id)).await
 }
 
-/// The writes of a refresh.
 #[derive(Debug)]
 pub struct RefreshWrite {
-    /// The session.
     pub session_id: Uuid,
-    /// The user.
     pub user_id: Uuid,
     /// The time of the request.
     pub now: Time,
-    /// The client.
     pub client: ClientInfo,
     /// The exchanged version 1 token and its successor.
     pub rotation: Option<Rotation>,
@@ -240,7 +233,6 @@ pub struct Rotation {
     pub id: i64,
     /// Its token: the successor's parent.
     pub token: String,
-    /// The successor.
     pub successor: String,
     /// Whether the successor is revoked at once, because the session is upgraded to version 2.
     pub is_retired: bool,

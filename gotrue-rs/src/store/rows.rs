@@ -128,9 +128,7 @@ pub struct UserToRead {
 /// The OAuth client that a session was issued to.
 #[derive(Debug, Clone)]
 pub struct SessionOrigin {
-    /// `oauth_client_id`.
     pub oauth_client_id: Option<Uuid>,
-    /// `scopes`.
     pub scopes: Option<String>,
 }
 
@@ -266,7 +264,6 @@ fn read_session(columns: &mut ColumnReader<'_>) -> sqlx::Result<Option<Session>>
 /// A user with an optional session, from one statement.
 #[derive(Debug)]
 pub struct UserAndSession {
-    /// The user.
     pub user: User,
     /// The requested session, if it exists.
     pub session: Option<Session>,

@@ -90,13 +90,11 @@ pub async fn insert(db: &mut Connection, new: NewRelayState<'_>) -> Result<()> {
 /// A pending SAML sign-in.
 #[derive(Debug)]
 pub struct RelayState {
-    /// `id`.
     pub id: Uuid,
     /// `request_id`: the expected `InResponseTo`.
     pub request_id: String,
     /// `redirect_to`; `""` for none.
     pub redirect_to: String,
-    /// `created_at`.
     pub created_at: Time,
     /// The flow of a PKCE sign-in.
     pub flow: Option<WaitingFlow>,
@@ -107,7 +105,6 @@ pub struct RelayState {
 /// The PKCE flow of a pending sign-in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitingFlow {
-    /// `id`.
     pub id: Uuid,
     /// `auth_code`: the value of `?code=`.
     pub auth_code: String,

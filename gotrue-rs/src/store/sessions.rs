@@ -89,21 +89,14 @@ statements! {
 /// A session to insert.
 #[derive(Debug)]
 pub struct NewSession {
-    /// `id`.
     pub id: Uuid,
-    /// The user.
     pub user_id: Uuid,
     /// `created_at`, and the user's `last_sign_in_at`.
     pub now: Time,
-    /// `not_after`.
     pub not_after: Option<Time>,
-    /// `user_agent`.
     pub user_agent: Option<String>,
-    /// `ip`.
     pub ip: Option<IpAddr>,
-    /// `oauth_client_id`.
     pub oauth_client_id: Option<Uuid>,
-    /// `scopes`.
     pub scopes: Option<String>,
     /// The first refresh token (version 1); `None` for version 2.
     pub refresh_token: Option<String>,
@@ -164,7 +157,6 @@ pub async fn has_session_from(db: &mut Connection, user_id: Uuid, network: IpNet
 /// The sessions of a user to delete.
 #[derive(Debug, Clone, Copy)]
 pub enum SessionSelection {
-    /// All sessions.
     All,
     /// This session.
     Only(Uuid),

@@ -254,7 +254,6 @@ pub struct SsoProviderUpdate<'a> {
     pub provider: &'a SsoProvider,
     /// Whether the SAML row is written.
     pub should_write_saml: bool,
-    /// Removed domains.
     pub removed_domains: &'a [String],
     /// Added domains with the ids of their rows.
     pub added_domains: &'a [(Uuid, String)],

@@ -43,7 +43,6 @@ impl CeremonyPurpose {
 /// A challenge to insert.
 #[derive(Debug)]
 pub struct NewWebauthnChallenge<'a> {
-    /// `id`.
     pub id: Uuid,
     /// `challenge_type` and `user_id`.
     pub purpose: CeremonyPurpose,
@@ -51,7 +50,6 @@ pub struct NewWebauthnChallenge<'a> {
     pub session: &'a SessionData,
     /// `created_at`.
     pub now: Time,
-    /// `expires_at`.
     pub expires_at: Time,
 }
 

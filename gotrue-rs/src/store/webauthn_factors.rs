@@ -68,9 +68,7 @@ pub async fn list_by_user(db: &mut Connection, user_id: Uuid) -> Result<Vec<Weba
 /// A challenge with a valid answer.
 #[derive(Debug)]
 pub struct ConsumedWebauthnChallenge<'a> {
-    /// The challenge.
     pub challenge_id: Uuid,
-    /// The factor.
     pub factor_id: Uuid,
     /// The registered key with its AAGUID; `None` for an authentication.
     pub registered_key: Option<(&'a CredentialRecord, Uuid)>,
@@ -102,7 +100,6 @@ pub async fn consume_challenge(db: &mut Connection, answered: ConsumedWebauthnCh
 /// The use of a security key.
 #[derive(Debug)]
 pub struct WebauthnKeyUse {
-    /// The factor.
     pub factor_id: Uuid,
     /// The signature counter that was verified against.
     pub expected_sign_count: u32,

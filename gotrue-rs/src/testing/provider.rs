@@ -122,7 +122,7 @@ impl FakeProvider {
     }
 }
 
-/// The target of a redirect.
+/// Where a response redirects to, in parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RedirectTarget {
     /// The URL up to its query.

@@ -23,7 +23,6 @@ const PROBE_LIMIT: Duration = Duration::from_secs(5);
 /// How long the cancellation of an abandoned statement may take.
 const CANCEL_LIMIT: Duration = Duration::from_secs(10);
 
-/// Limits of a pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PoolLimits {
     /// The most connections.

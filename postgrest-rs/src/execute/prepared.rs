@@ -15,7 +15,7 @@ const MAXIMUM_STATEMENTS: usize = 128;
 /// The longest text that is prepared, in bytes.
 const MAXIMUM_TEXT: usize = 16 * 1024;
 
-/// A connection.
+/// A connection with the statements that are prepared on it.
 #[derive(Debug)]
 pub struct Connection {
     client: Client,

@@ -12,7 +12,7 @@ use crate::request::media_type::MediaType;
 use crate::request::{InvokeMethod, Payload, QualifiedName};
 use crate::schema_cache::{Function, Parameter};
 
-/// A call.
+/// How a function is called: its parameters, where their values come from, what it returns.
 #[derive(Debug, Clone)]
 pub struct CallPlan {
     /// The function.
@@ -39,7 +39,6 @@ pub enum Arguments {
     Json(Option<Bytes>),
 }
 
-/// An argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Argument {
     /// One text.
@@ -130,7 +129,6 @@ pub(super) fn find_function<'a>(
     }
 }
 
-/// Plans the call.
 pub(super) fn plan(context: Context<'_>, function: &Function, method: InvokeMethod, read: &ReadNode) -> CallPlan {
     let request = context.request;
     let arguments = if method.is_read() {

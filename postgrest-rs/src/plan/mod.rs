@@ -61,7 +61,7 @@ pub struct SelectField {
     pub alias: Option<String>,
 }
 
-/// A condition.
+/// A condition of `WHERE`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Condition {
     /// `and` or `or` of conditions.
@@ -161,7 +161,7 @@ pub enum Spread {
     },
 }
 
-/// The plan of a statement.
+/// What is run for a request, and how its result becomes the body.
 #[derive(Debug, Clone)]
 pub struct StatementPlan {
     /// What is done.

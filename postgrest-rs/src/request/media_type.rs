@@ -19,7 +19,7 @@ pub enum PlanFormat {
     Text,
 }
 
-/// A media type.
+/// What the data API reads or writes; any other type as text.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum MediaType {
     /// `application/json`

@@ -10,7 +10,6 @@ pub struct RowRange {
 }
 
 impl RowRange {
-    /// All rows.
     pub const ALL: Self = Self { first: 0, last: None };
     /// No row: what `limit=0` asks for.
     pub const NONE: Self = Self { first: 0, last: Some(-1) };

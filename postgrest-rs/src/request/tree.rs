@@ -50,7 +50,7 @@ pub struct SelectNode {
     pub children: Vec<SelectNode>,
 }
 
-/// An item of `select`.
+/// What one part of `select` asks for.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SelectItem {
     /// `alias:column->path::cast.aggregate()::aggregate_cast`
@@ -97,7 +97,6 @@ pub enum JoinType {
     Left,
 }
 
-/// An aggregate function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AggregateFunction {
     Sum,
@@ -142,7 +141,6 @@ pub enum JsonOperand {
     Index(String),
 }
 
-/// A term of `order`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OrderTerm {
     /// The embed whose column orders the parent: `relation(column)`.
@@ -155,7 +153,6 @@ pub struct OrderTerm {
     pub nulls: Option<OrderNulls>,
 }
 
-/// The direction of an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OrderDirection {
     /// `asc`
@@ -191,7 +188,6 @@ pub enum LogicTree {
 /// How conditions are joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogicOperator {
-    /// `and`
     And,
     Or,
 }
@@ -216,7 +212,6 @@ pub enum Operation {
     Quantifiable(QuantifiableOperator, Option<Quantifier>, String),
     /// `in.(…)`
     In(Vec<String>),
-    /// `is.`
     Is(IsValue),
     /// `isdistinct.`
     IsDistinctFrom(String),

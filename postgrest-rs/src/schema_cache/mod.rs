@@ -65,7 +65,6 @@ impl Table {
     }
 }
 
-/// A column.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Column {
     pub name: String,
@@ -189,7 +188,7 @@ impl Relationship {
     }
 }
 
-/// A function.
+/// A function that requests can call.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Function {
     pub schema: String,

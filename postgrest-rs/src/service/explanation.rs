@@ -85,7 +85,7 @@ pub enum Cause {
     },
 }
 
-/// A policy.
+/// A policy of row-level security, for an explanation.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Policy {
     pub name: String,

@@ -28,7 +28,7 @@ const LIFETIME: Duration = Duration::from_mins(30);
 /// The attempts at a transaction that others roll back.
 const ATTEMPTS: usize = 3;
 
-/// The database.
+/// The connections of the storage API, and the settings of its transactions.
 #[derive(Debug)]
 pub struct Database {
     pool: Arc<Pool>,

@@ -77,7 +77,6 @@ impl Scope {
         self.operation
     }
 
-    /// The caller.
     pub fn caller(&self) -> &Caller {
         &self.caller
     }

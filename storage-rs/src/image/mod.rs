@@ -58,7 +58,6 @@ impl ImageRenderer {
         Self { limits, turns: Arc::new(Semaphore::new(processors.div_ceil(2).min(4))) }
     }
 
-    /// The limits.
     pub fn limits(&self) -> ImageLimits {
         self.limits
     }

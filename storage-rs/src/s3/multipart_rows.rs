@@ -63,7 +63,6 @@ impl Uploads {
             .map_err(|_| Error::new(Code::InvalidUploadSignature, 400, "Invalid upload Signature"))
     }
 
-    /// Creates an upload.
     pub(super) async fn create(
         &self,
         id: &str,

@@ -42,7 +42,6 @@ impl AnonymisationArguments {
 
 /// The options, ready for use.
 pub(crate) struct Anonymisation {
-    /// The pseudonyms.
     pub pseudonyms: Pseudonyms,
     /// The seed, if it was made.
     pub new_seed: Option<String>,

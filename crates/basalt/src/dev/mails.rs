@@ -43,7 +43,6 @@ const COLOURS: [&str; 2] = ["light", "dark"];
 /// The condition of the styles for dark windows.
 const DARK_CONDITION: &str = "(prefers-color-scheme: dark)";
 
-/// The preview of mails.
 pub(crate) struct MailPreview {
     app: watch::Receiver<Arc<App>>,
     /// `None` without a shop.

@@ -82,7 +82,6 @@ pub(super) struct ShopParts<'a> {
     pub live: &'a Arc<LiveShop>,
     /// The present pages.
     pub shop: &'a watch::Receiver<Arc<Shop>>,
-    /// The orders.
     pub orders: &'a Option<Arc<OrderService>>,
 }
 

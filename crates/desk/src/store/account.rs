@@ -46,11 +46,9 @@ statements! {
 /// A session of the desk.
 #[derive(Debug)]
 pub(crate) struct ListedSession {
-    /// `id`.
     pub id: Uuid,
     /// `method`: `code` or `passkey`.
     pub method: String,
-    /// `created_at`.
     pub created_at: Time,
     /// `last_used_at`, to the minute.
     pub last_used_at: Time,
@@ -70,14 +68,10 @@ impl FromRow<'_, PgRow> for ListedSession {
     }
 }
 
-/// An owner.
 #[derive(Debug)]
 pub(crate) struct ListedOwner {
-    /// `id`.
     pub id: Uuid,
-    /// `email`.
     pub email: Option<String>,
-    /// `last_sign_in_at`.
     pub last_sign_in_at: Option<Time>,
 }
 
@@ -102,7 +96,6 @@ pub(crate) async fn end_other_sessions(db: &mut Connection, user_id: Uuid, kept:
     Ok(())
 }
 
-/// Lists the owners.
 pub(crate) async fn list_owners(db: &mut Connection) -> Result<Vec<ListedOwner>> {
     db.fetch_all(bind!(LIST_OWNERS)).await
 }

@@ -53,11 +53,9 @@ pub(crate) struct Event<'a> {
 pub(crate) struct ListedEvent {
     /// `id`, which ascends.
     pub id: i64,
-    /// `at`.
     pub at: Time,
     /// The present address of the user, if it is known.
     pub email: Option<String>,
-    /// `action`.
     pub action: String,
     /// What was changed, in words of the desk.
     pub subject: Option<String>,

@@ -27,11 +27,8 @@ statements! {
 /// Requests of a page on a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CountedViews {
-    /// `day`.
     pub day: NaiveDate,
-    /// `page`.
     pub page: &'static str,
-    /// `template`.
     pub template: u16,
     /// How many are added.
     pub views: i64,

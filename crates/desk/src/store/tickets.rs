@@ -79,19 +79,15 @@ impl Purpose {
 /// A ticket to insert.
 #[derive(Debug)]
 pub(crate) struct NewTicket<'a> {
-    /// `token_hash`.
     pub token_hash: &'a [u8],
-    /// `purpose`.
     pub purpose: Purpose,
     /// `user_id` and `session_id`.
     pub session: Option<AuthSession>,
-    /// `subject`.
     pub subject: Option<Uuid>,
     /// `address` of the client.
     pub address: Option<&'a str>,
     /// `created_at`.
     pub now: Time,
-    /// `expires_at`.
     pub expires_at: Time,
 }
 
@@ -100,7 +96,6 @@ pub(crate) struct NewTicket<'a> {
 pub(crate) struct Ticket {
     /// `user_id` and `session_id`.
     pub session: Option<AuthSession>,
-    /// `subject`.
     pub subject: Option<Uuid>,
     /// The attempts with all tickets of the user before this one.
     pub recent_attempts: i64,

@@ -101,7 +101,6 @@ pub enum Service {
 }
 
 impl Service {
-    /// All services.
     pub const ALL: [Self; 4] = [Self::Auth, Self::Functions, Self::Rest, Self::Storage];
 
     /// Returns the name in files.
@@ -120,7 +119,7 @@ impl Service {
     }
 }
 
-/// The body of a request.
+/// What a step sends; values may contain placeholders.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub enum RequestBody {
     /// No body.

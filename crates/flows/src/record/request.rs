@@ -13,7 +13,6 @@ use crate::format::{RequestBody, RequestStep, Service};
 use crate::symbols::jwt_claims;
 use crate::text::{parse_pairs, split_url};
 
-/// Builds the request of an exchange.
 pub(super) fn build(session: &mut FlowSession, exchange: &Exchange) -> RequestStep {
     if !exchange.service.has_user_content() {
         infer::prepare(session, exchange);

@@ -34,7 +34,7 @@ pub struct StepOutcome {
     pub observed: Option<Value>,
 }
 
-/// The outcome of a flow.
+/// What a replay of one flow found.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FlowOutcome {
     /// The recorded steps that ran, in order.

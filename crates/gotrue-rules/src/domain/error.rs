@@ -39,7 +39,7 @@ pub struct WrappingError {
     pub code: ErrorCode,
 }
 
-/// The kinds of an error.
+/// Which body an error has on the wire, with what it contains.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ErrorKind {
     /// An HTTP status with an error code and a message.

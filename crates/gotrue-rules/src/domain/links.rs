@@ -29,7 +29,6 @@ pub enum LinkType {
 }
 
 impl LinkType {
-    /// All link types.
     pub const ALL: [Self; 6] =
         [Self::SignUp, Self::Invite, Self::MagicLink, Self::Recovery, Self::EmailChangeCurrent, Self::EmailChangeNew];
 

@@ -52,7 +52,6 @@ pub fn require_magic_links(policy: &Policy) -> Result<()> {
     Ok(())
 }
 
-/// Parses the recipient of a magic link.
 pub fn parse_magic_link_recipient(request: &MagicLinkRequest) -> Result<Email> {
     if request.email.is_empty() {
         return Err(Error::http(422, ErrorCode::ValidationFailed, "Password recovery requires an email"));

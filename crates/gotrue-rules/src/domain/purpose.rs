@@ -114,7 +114,6 @@ pub enum VerificationType {
 }
 
 impl VerificationType {
-    /// All types.
     pub const ALL: [Self; 8] = [
         Self::SignUp,
         Self::Invite,

@@ -9,7 +9,7 @@ use super::policy::SessionPolicy;
 use super::session::{Aal, Session};
 use super::user::User;
 
-/// Validity of a session.
+/// Whether a session may be used, or why not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionValidity {
     /// The session is valid.

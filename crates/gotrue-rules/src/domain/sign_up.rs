@@ -128,7 +128,6 @@ pub fn already_registered() -> Error {
     Error::new(ErrorCode::UserAlreadyExists, "User already registered")
 }
 
-/// The ids of a new user.
 #[derive(Debug, Clone, Copy)]
 pub struct NewUserIds {
     /// The user's id.
@@ -157,7 +156,6 @@ pub fn build_user(ids: NewUserIds, contact: &Contact, audience: String, data: &M
     user
 }
 
-/// Builds an anonymous user.
 pub fn build_anonymous_user(id: Uuid, audience: String, data: &Map<String, Value>, now: Time) -> User {
     User {
         id,

@@ -50,7 +50,7 @@ impl OneTimeCode {
     }
 }
 
-/// A verification request.
+/// What `GET` or `POST /verify` presents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerificationRequest {
     /// The `type`; `None` for an unknown one.

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::time;
 use crate::domain::custom_provider::{CustomProvider, Protocol, StoredDiscovery};
 
-/// A custom provider.
+/// The response of `/admin/custom-providers`.
 #[derive(Debug, Serialize)]
 pub struct CustomProviderJson<'a> {
     id: Uuid,

@@ -161,7 +161,6 @@ pub struct LastChallengeJson<'a> {
     pub credential_response: CredentialJson<'a>,
 }
 
-/// A verified challenge.
 #[derive(Debug, Serialize)]
 pub struct VerifiedChallengeJson<'a> {
     pub challenge_id: Uuid,
@@ -172,7 +171,6 @@ pub struct VerifiedChallengeJson<'a> {
     pub web_authn_session_data: &'a SessionData,
 }
 
-/// A credential.
 #[derive(Debug, Serialize)]
 pub struct CredentialJson<'a> {
     /// `id`, base64url.

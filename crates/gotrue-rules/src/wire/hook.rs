@@ -58,7 +58,7 @@ pub struct AccessToken<'a> {
     pub authentication_method: &'a str,
 }
 
-/// A password attempt.
+/// The payload of the password verification hook.
 #[derive(Debug, Serialize)]
 pub struct PasswordAttempt {
     /// The user's id.

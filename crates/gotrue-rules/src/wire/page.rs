@@ -119,7 +119,7 @@ impl Cursor {
     }
 }
 
-/// The sort order.
+/// The order of lists that administrators page through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SortOrder {
     /// `created_at desc`.

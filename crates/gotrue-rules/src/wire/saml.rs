@@ -32,7 +32,7 @@ impl ServiceProvider {
     }
 }
 
-/// The metadata of the service provider.
+/// What `GET /sso/saml/metadata` describes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServiceProviderMetadata<'a> {
     /// The URLs of the service provider.

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use subtle::{Choice, ConstantTimeEq};
 
-/// The role of an API key.
+/// What an API key permits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ApiKeyRole {
     /// Any client: the publishable key and the token of the role `anon`.

@@ -17,7 +17,6 @@ pub enum RequestIdSource<'a> {
     WellFormed(&'a str),
 }
 
-/// The id of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestId(String);
 

@@ -114,7 +114,6 @@ pub(super) fn format_orders_link(language: Language) -> String {
     format!("<p>{question} <a class=\"quiet\" href=\"{ORDERS}\">{label}</a></p>\n")
 }
 
-/// The paths of an order.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OrderPaths<'a> {
     /// Where the file is.

@@ -71,7 +71,6 @@ pub enum DeliveryMode {
 }
 
 impl DeliveryMode {
-    /// All modes.
     pub const ALL: [Self; 4] = [Self::Once, Self::Repeated, Self::Stale, Self::Forged];
 
     /// Returns the name in forms.

@@ -170,7 +170,6 @@ statements! {
 pub struct OrderFilter {
     /// A part of the address or the title; or the reference, number or id.
     pub search: Option<String>,
-    /// The state.
     pub state: Option<&'static str>,
     /// The template's id.
     pub template: Option<i32>,
@@ -220,7 +219,7 @@ pub async fn find_order(db: &mut Connection, id: Uuid) -> Result<Option<Order>> 
     db.fetch_optional(bind!(FIND, id)).await
 }
 
-/// Finds the order of a payment.
+/// Finds by a provider's reference.
 pub async fn find_order_of_payment(db: &mut Connection, provider: Provider, reference: &str) -> Result<Option<Order>> {
     db.fetch_optional(bind!(FIND_BY_PAYMENT, provider: provider.name(), reference)).await
 }
@@ -277,9 +276,7 @@ pub async fn has_final_event(db: &mut Connection, provider: Provider, event_id: 
 pub struct MailEntry {
     /// Its id in the outbox.
     pub id: Uuid,
-    /// The recipient.
     pub recipient: String,
-    /// The subject.
     pub subject: String,
     /// When it was queued.
     pub created_at: Time,

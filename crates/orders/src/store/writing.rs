@@ -213,7 +213,6 @@ statements! {
 /// An event as it is stored.
 #[derive(Debug, Clone, Copy)]
 pub struct EventRecord<'a> {
-    /// The provider.
     pub provider: Provider,
     /// Its id.
     pub event_id: &'a str,
@@ -244,7 +243,6 @@ pub struct NewOrder<'a> {
     pub amount_minor: i64,
     /// The taxes in it.
     pub tax_minor: i64,
-    /// The discounts.
     pub discount_minor: i64,
     /// The copies, if they are known.
     pub quantity: Option<i32>,
@@ -252,7 +250,6 @@ pub struct NewOrder<'a> {
     pub unit_minor: Option<i64>,
     /// The checkout at the provider.
     pub checkout: Option<&'a str>,
-    /// The currency.
     pub currency: &'a str,
     /// Whether no money was moved.
     pub is_test: bool,
@@ -394,7 +391,6 @@ pub async fn record_event(
 /// A link that replaces the one before.
 #[derive(Debug)]
 pub struct IssuedLink {
-    /// The order.
     pub order: Uuid,
     /// The number of the present link.
     pub previous: i32,

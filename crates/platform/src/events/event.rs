@@ -4,7 +4,7 @@ use foundation::time::{Time, format_microseconds};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-/// The kind of an event.
+/// What happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EventKind {
     /// A request was answered.
@@ -18,7 +18,6 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    /// All kinds.
     pub const ALL: [Self; 4] = [Self::Request, Self::Decision, Self::Audit, Self::Message];
 
     /// Returns the word of the API.

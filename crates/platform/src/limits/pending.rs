@@ -26,7 +26,6 @@ impl PendingReservations {
         self.0.len()
     }
 
-    /// Adds a reservation of the key.
     pub(super) fn add(&mut self, key: &CountedKey) {
         self.0.entry(key.clone()).or_default().count += 1;
     }

@@ -98,7 +98,6 @@ pub trait MailFaultInjector: std::fmt::Debug + Send + Sync + 'static {
     fn fault_of_mail(&self) -> Option<MailFault>;
 }
 
-/// A shared mailer.
 pub type SharedMailer = Arc<dyn Mailer>;
 
 /// No mail server is configured: every mail is dropped silently, like in the reference.

@@ -146,7 +146,6 @@ impl OutboxTable {
 /// A mail to insert: the parts of the message and its delivery state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NewMail {
-    /// `id`.
     pub id: Uuid,
     /// The purpose, such as `confirmation` or `submission_notice`.
     pub purpose: String,
@@ -189,13 +188,10 @@ pub async fn insert(db: &mut Connection, mails: &[NewMail]) -> Result<()> {
 /// A mail leased by a worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeasedMail {
-    /// `id`.
     pub id: Uuid,
-    /// The purpose.
     pub purpose: String,
     /// The recipient's address.
     pub recipient: String,
-    /// The subject.
     pub subject: String,
     /// The HTML body.
     pub html: String,

@@ -1,6 +1,6 @@
 //! Quoting of names and texts in SQL that is not a constant.
 
-/// Quotes an identifier.
+/// Puts a name of a table, column or role into double quotes, for SQL.
 pub fn quote_identifier(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }

@@ -3,7 +3,7 @@
 /// The label value in place of one that is not known or exceeds the maximum number of series.
 pub const OTHER: &str = "other";
 
-/// The kind of a metric.
+/// How the values of a metric develop, as Prometheus and OTLP name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MetricKind {
     /// Only increases.
@@ -33,14 +33,12 @@ pub struct Sample {
     pub value: SampleValue,
 }
 
-/// The value of a sample.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SampleValue {
     Number(f64),
     Histogram(HistogramValue),
 }
 
-/// The value of a histogram.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HistogramValue {
     /// The upper bounds, inclusive.

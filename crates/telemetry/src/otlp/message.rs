@@ -26,7 +26,6 @@ pub(super) enum FieldValue {
     /// `int64`.
     Integer(i64),
     Enumeration(u32),
-    /// `fixed64`.
     Fixed64(u64),
     Double(f64),
     Message(OtlpMessage),

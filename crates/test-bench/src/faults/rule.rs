@@ -45,7 +45,6 @@ pub(super) struct FaultCondition {
 }
 
 impl FaultRule {
-    /// Parses a rule.
     pub(super) fn parse(body: &[u8]) -> Result<Self, TestApiError> {
         let invalid = |problem: String| TestApiError::bad_request(problem, HINT);
         if body.len() > MAX_BODY_BYTES {

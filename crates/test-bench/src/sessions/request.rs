@@ -92,7 +92,6 @@ pub(super) struct SessionRequest {
 }
 
 impl SessionRequest {
-    /// Parses the body.
     pub(super) fn parse(body: &[u8]) -> Result<Self, TestApiError> {
         let invalid = |problem: String| TestApiError::bad_request(problem, HINT);
         if body.len() > MAX_BODY_BYTES {

@@ -117,7 +117,6 @@ impl Worlds {
         lock(&self.0.worlds).values().cloned().collect()
     }
 
-    /// Creates a world.
     pub(crate) async fn create(&self, wanted: NewWorld) -> Result<Arc<World>, TestApiError> {
         let created = self.build_world(wanted).await;
         self.0.databases.refill();

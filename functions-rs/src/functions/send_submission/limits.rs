@@ -19,7 +19,7 @@ pub struct TokenBucketLimit {
     pub per: Duration,
 }
 
-/// The limits of submissions.
+/// How many submissions visitors may send, and how many mails these may cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SubmissionLimits {
     /// Submissions from one address, or IPv6 /64.

@@ -196,7 +196,6 @@ pub struct EarlierSubmission {
 /// The identity of a repeated submission.
 #[derive(Debug, Clone, Copy)]
 pub struct RepeatCriteria<'a> {
-    /// The text.
     pub text: &'a str,
     /// The visitor's network.
     pub peer: &'a str,
@@ -264,7 +263,6 @@ pub struct NewSubmission<'a> {
     pub template: Option<u16>,
     /// Its text, its origin and its key.
     pub repeat: RepeatCriteria<'a>,
-    /// The spam score.
     pub spam_score: u8,
     /// Whether it is stored as spam, which has no mails.
     pub is_spam: bool,

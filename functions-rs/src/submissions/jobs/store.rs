@@ -84,7 +84,7 @@ statements! {
           AND failed_at IS NULL";
 }
 
-/// The figures of a day.
+/// What the daily mail to the owner counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DayFigures {
     /// Submissions that were not quarantined.

@@ -36,7 +36,6 @@ pub struct Section {
     pub title: &'static str,
     /// The text before the rows; may be empty.
     pub intro: &'static str,
-    /// The rows.
     pub rows: &'static [Setting],
 }
 

@@ -49,7 +49,6 @@ impl PoolLoad {
 }
 
 impl JobTimes {
-    /// Records the duration of a job.
     pub(super) fn record(&self, took: Duration) {
         let took = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         let before = self.mean_micros.load(Ordering::Relaxed);

@@ -30,7 +30,6 @@ pub(super) struct IssuerCache {
 }
 
 impl IssuerCaches {
-    /// Evicts an issuer.
     pub(super) fn evict(&self, source: &IssuerSource) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).known.remove(source);
     }

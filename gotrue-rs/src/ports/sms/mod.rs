@@ -109,7 +109,6 @@ pub trait SmsSender: fmt::Debug + Send + Sync + 'static {
     }
 }
 
-/// A shared sender.
 pub type SharedSmsSender = Arc<dyn SmsSender>;
 
 /// The sender and the templates of messages, configured at start.

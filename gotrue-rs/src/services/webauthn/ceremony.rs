@@ -170,7 +170,7 @@ pub struct AssertionResponse {
     client: ClientData,
 }
 
-/// A stored credential.
+/// What the verification of an assertion needs of a stored passkey or security key.
 #[derive(Debug, Clone, Copy)]
 pub struct StoredCredential<'a> {
     /// The COSE key as CBOR.
@@ -202,7 +202,6 @@ impl AssertionResponse {
         Ok(Self { credential, client: response.client })
     }
 
-    /// The credential id.
     pub fn credential_id(&self) -> &[u8] {
         &self.credential.raw_id
     }

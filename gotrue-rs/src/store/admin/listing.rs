@@ -101,7 +101,6 @@ statements! {
 /// Selection and order of the listed users.
 #[derive(Debug, Clone, Copy)]
 pub struct UserSelection<'a> {
-    /// The audience.
     pub audience: &'a str,
     /// Matched against the address, and case-insensitively against the full name.
     ///

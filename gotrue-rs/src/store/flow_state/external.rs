@@ -71,7 +71,6 @@ pub struct NewExternalFlow<'a> {
     pub verifier: Option<(Uuid, &'a str)>,
     /// `linking_target_id`: the user that gets the identity (manual linking).
     pub linking_target: Option<Uuid>,
-    /// `email_optional`.
     pub email_optional: bool,
     /// The time of the request.
     pub now: Time,
@@ -101,7 +100,6 @@ pub async fn insert(db: &mut Connection, new: NewExternalFlow<'_>) -> Result<()>
 /// A flow found by the `state` of a callback.
 #[derive(Debug)]
 pub struct ExternalFlow {
-    /// `id`.
     pub id: Uuid,
     /// `provider_type`: the provider as requested.
     pub provider: String,
@@ -117,9 +115,7 @@ pub struct ExternalFlow {
     pub verifier: Option<Uuid>,
     /// The user of a manual link.
     pub linking: LinkingTarget,
-    /// `email_optional`.
     pub email_optional: bool,
-    /// `created_at`.
     pub created_at: Time,
 }
 
@@ -128,7 +124,6 @@ pub struct ExternalFlow {
 pub enum LinkingTarget {
     /// No manual linking: the user is determined by the identity.
     None,
-    /// The user.
     User(Box<User>),
     /// The user no longer exists.
     Deleted,
@@ -168,9 +163,7 @@ pub async fn find_by_state(db: &mut Connection, state: Uuid) -> Result<Option<Ex
 /// The result of a provider's sign-in.
 #[derive(Debug)]
 pub struct ExternalSignIn<'a> {
-    /// `id`.
     pub id: Uuid,
-    /// `user_id`.
     pub user_id: Uuid,
     /// `provider_access_token`; empty for none.
     pub access_token: &'a str,

@@ -55,7 +55,6 @@ statements! {
 /// A flow to insert.
 #[derive(Debug)]
 pub struct NewFlow<'a> {
-    /// `id`.
     pub id: Uuid,
     /// `user_id`, for e-mail flows.
     pub user_id: Option<Uuid>,
@@ -65,7 +64,6 @@ pub struct NewFlow<'a> {
     pub challenge: &'a str,
     /// `code_challenge_method`: `s256` or `plain`.
     pub challenge_method: &'a str,
-    /// `provider_type`.
     pub provider_type: &'a str,
     /// `authentication_method`.
     pub method: &'a str,
@@ -99,13 +97,11 @@ pub async fn issue_code(db: &mut Connection, user_id: Uuid, method: &str, now: T
 /// A flow whose code was presented.
 #[derive(Debug)]
 pub struct Flow {
-    /// `id`.
     pub id: Uuid,
     /// `code_challenge`; `None` for an implicit flow.
     pub challenge: Option<String>,
     /// `code_challenge_method`.
     pub challenge_method: Option<String>,
-    /// `provider_type`.
     pub provider_type: String,
     /// `authentication_method`.
     pub method: String,
@@ -113,9 +109,7 @@ pub struct Flow {
     pub provider_access_token: Option<String>,
     /// `provider_refresh_token`, if the provider issued one.
     pub provider_refresh_token: Option<String>,
-    /// `auth_code_issued_at`.
     pub auth_code_issued_at: Option<Time>,
-    /// `created_at`.
     pub created_at: Time,
     /// The user that the code signs in.
     pub user: User,

@@ -276,7 +276,6 @@ pub(super) fn not_followed_by(
     }
 }
 
-/// The end of the input.
 pub(super) fn end(input: &mut Input<'_>) -> Reply<()> {
     label(input, "end of input", |input| match input.peek() {
         Some(character) => {

@@ -98,7 +98,6 @@ pub(super) fn output(command: &mut Command) -> (bool, String) {
     (output.status.success(), text)
 }
 
-/// Stops a server.
 pub(super) fn stop(server: Basalt) {
     server.signal(Signal::TERM);
     assert!(server.wait_for_exit());

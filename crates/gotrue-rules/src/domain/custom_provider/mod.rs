@@ -14,7 +14,7 @@ pub const IDENTIFIER_PREFIX: &str = "custom:";
 /// The scope that OpenID Connect requires.
 const OPENID: &str = "openid";
 
-/// A custom provider.
+/// An external provider that an administrator stored; a row of `custom_oauth_providers`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CustomProvider {
     pub id: Uuid,
@@ -49,7 +49,6 @@ pub struct CustomProvider {
 /// A custom provider's protocol and endpoints.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Protocol {
-    /// `oauth2`.
     OAuth2 {
         authorization_url: String,
         token_url: String,

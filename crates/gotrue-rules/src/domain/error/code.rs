@@ -7,7 +7,6 @@ use std::fmt;
 pub struct ErrorCodeSection {
     /// The heading.
     pub title: &'static str,
-    /// The codes.
     pub codes: &'static [ErrorCode],
 }
 

@@ -13,7 +13,6 @@ macro_rules! oauth_error_codes {
         }
 
         impl OAuthErrorCode {
-            /// All codes.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
             /// Returns the value of the member `error`.

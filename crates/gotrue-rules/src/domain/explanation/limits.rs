@@ -8,7 +8,7 @@ use foundation::time::Time;
 use super::record::DecisionRecord;
 use foundation::limits::{Bucket, Quota};
 
-/// An exceeded limit.
+/// What an explanation says about a limit that refused a request.
 #[derive(Debug, Clone)]
 pub struct ExceededLimit<'a> {
     /// The setting of the limit.

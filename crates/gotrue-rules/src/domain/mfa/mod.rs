@@ -11,7 +11,7 @@ use super::policy::MfaPolicy;
 use super::session::Session;
 use super::user::Factor;
 
-/// The type of a factor.
+/// By what a second factor is proven.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FactorType {
     /// Time-based one-time passwords (RFC 6238).
@@ -44,7 +44,7 @@ impl FactorType {
         found.ok_or_else(unknown_type)
     }
 
-    /// The `amr` method.
+    /// The word for the type in the claim `amr`.
     pub fn amr_method(self) -> &'static str {
         match self {
             Self::Totp => "totp",

@@ -24,7 +24,7 @@ pub struct FactorChallenge {
     pub ip_address: Option<IpAddr>,
 }
 
-/// The status of a challenge.
+/// Whether a challenge may be verified now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChallengeStatus {
     /// It may be verified.

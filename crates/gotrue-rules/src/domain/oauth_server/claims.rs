@@ -13,7 +13,7 @@ use crate::domain::user::User;
 /// Lifetime of an ID token, in seconds.
 const ID_TOKEN_LIFETIME: i64 = 3600;
 
-/// Parameters of an ID token.
+/// What an ID token contains besides the user.
 #[derive(Debug, Clone, Copy)]
 pub struct IdTokenParameters<'a> {
     /// `iss`.
@@ -28,7 +28,7 @@ pub struct IdTokenParameters<'a> {
     pub are_claims_limited: bool,
 }
 
-/// Builds the claims of an ID token.
+/// Builds what the scopes allow of the user, with issuer, audience, times and `nonce`.
 pub fn build_id_token_claims(user: &User, token: IdTokenParameters<'_>, now: Time) -> Map<String, Value> {
     let issued_at = now.timestamp();
     let has = |scope: &str| contains_scope(token.scopes, scope);

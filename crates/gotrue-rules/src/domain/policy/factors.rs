@@ -144,7 +144,7 @@ pub struct RelyingParty {
     pub origins: Vec<String>,
 }
 
-/// Passkeys.
+/// Sign-in with passkeys, without a password.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PasskeyPolicy {
     /// Passkeys can be registered and used. Default false.

@@ -40,7 +40,7 @@ impl HooksPolicy {
     }
 }
 
-/// The kinds of hooks.
+/// When a hook is called, and what it replaces or decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HookKind {
     /// Instead of the SMS provider.
@@ -59,7 +59,6 @@ pub enum HookKind {
 }
 
 impl HookKind {
-    /// All kinds.
     pub const ALL: [Self; 7] = [
         Self::SendSms,
         Self::SendEmail,
@@ -108,7 +107,7 @@ pub struct Hook {
     pub secrets: Vec<Secret>,
 }
 
-/// The target of a hook.
+/// Where a hook runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HookTarget {
     /// A URL, `https` (or `http` to the local machine).

@@ -7,7 +7,7 @@ use super::{ASSERTION, SamlError, instant};
 
 const ELEMENT: &str = "Assertion";
 
-/// An assertion.
+/// What an identity provider states about a user, as read from a verified document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Assertion {
     pub id: String,
@@ -33,7 +33,7 @@ pub struct NameId {
     pub value: String,
 }
 
-/// A subject confirmation.
+/// By which method, and under which constraints, the sender of an assertion may present it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SubjectConfirmation {
     pub method: String,

@@ -85,7 +85,6 @@ fn attribute_values<'a>(assertion: &'a Assertion, name: &str) -> impl Iterator<I
     matching.flat_map(|attribute| &attribute.values).map(String::as_str)
 }
 
-/// Applies the attribute mapping.
 fn apply_mapping(assertion: &Assertion, mapping: &AttributeMapping) -> Map<String, Value> {
     let keys = mapping.keys.iter().flatten();
     keys.filter_map(|(claim, source)| Some((claim.clone(), mapped_claim(assertion, source)?))).collect()

@@ -101,7 +101,7 @@ pub struct EntityMetadata {
     pub xml: String,
 }
 
-/// Builds the provider.
+/// Combines an administrator's request with what the metadata describes.
 pub fn build_provider(id: Uuid, body: AdminSsoProvider, described: EntityMetadata, now: Time) -> SsoProvider {
     let given = |text: String| Some(text).filter(|text| !text.is_empty());
     SsoProvider {

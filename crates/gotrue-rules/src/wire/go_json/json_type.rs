@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use super::node::Node;
 
-/// A JSON type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JsonType {
     Null,

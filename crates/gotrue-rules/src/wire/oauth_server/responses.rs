@@ -28,7 +28,7 @@ impl<'a> From<&'a OAuthClient> for ClientSummaryJson<'a> {
     }
 }
 
-/// Summary of the user.
+/// What an authorization request shows of the signed-in user.
 #[derive(Debug, Serialize)]
 pub struct UserSummaryJson<'a> {
     pub id: Uuid,

@@ -122,7 +122,6 @@ impl LimitStore {
         }
     }
 
-    /// Calls the store.
     async fn call(&self, operations: &[StoreOperation]) -> Result<Vec<StoreOutcome>, StoreError> {
         let called = async {
             match &self.backend {

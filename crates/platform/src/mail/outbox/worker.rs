@@ -28,7 +28,7 @@ use crate::store::outbox::{self, LeasedMail, OutboxTable};
 /// Deliveries that take longer are abandoned: their lease expires, and the mail is sent again with the same Message-ID.
 const SHUTDOWN_LIMIT: Duration = Duration::from_secs(10);
 
-/// The delivery schedule.
+/// How many mails the worker of the outbox sends at once, and when it tries again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeliverySchedule {
     /// The number of concurrent deliveries. Default 4.

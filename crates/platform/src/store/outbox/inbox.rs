@@ -136,7 +136,6 @@ pub struct InboxMail {
     pub sender: Option<String>,
     /// The recipient's address or number; several are separated by `, `.
     pub to: String,
-    /// The subject.
     pub subject: String,
     /// The link in the mail.
     pub link: Option<String>,
@@ -189,7 +188,6 @@ impl FromRow<'_, PgRow> for InboxMail {
 /// What changes of a kept mail are recognised by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MailState {
-    /// `id`.
     pub id: Uuid,
     /// The order of writing.
     pub number: i64,
@@ -246,9 +244,7 @@ pub struct MessageRange {
 /// A message to keep that is no mail of the auth API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewMessage {
-    /// `id`.
     pub id: Uuid,
-    /// The purpose.
     pub purpose: &'static str,
     /// `email` or `sms`.
     pub channel: &'static str,
@@ -256,7 +252,6 @@ pub struct NewMessage {
     pub sender: Option<String>,
     /// The recipient's address or number; several are separated by `, `.
     pub recipient: String,
-    /// The subject.
     pub subject: String,
     /// The HTML body.
     pub html: String,

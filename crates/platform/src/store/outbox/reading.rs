@@ -68,9 +68,7 @@ pub async fn count_by_state(db: &mut Connection, since: Time) -> Result<OutboxCo
 /// A failed or failing mail without its content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FailingMail {
-    /// `id`.
     pub id: Uuid,
-    /// The purpose.
     pub purpose: String,
     /// The time of writing.
     pub created_at: Time,

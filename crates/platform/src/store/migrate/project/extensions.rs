@@ -32,7 +32,6 @@ const TOOLS: [&str; 11] = [
     "pg_prewarm",
 ];
 
-/// The packages of an extension.
 #[derive(Debug)]
 struct ExtensionPackage {
     extension: &'static str,
