@@ -76,6 +76,20 @@ test("a template with a payment link has it, another one leads to the form", () 
   expect(documentOf("template-bare")).not.toContain("<img");
 });
 
+test("a template has a tab for each letter and layout, and its picture where no script runs", () => {
+  for (const name of ["template", "template-custom"]) {
+    const html = documentOf(name);
+    expect(html.match(/\{\{#mails\}\}/g)).toHaveLength(2);
+    expect(html).toMatch(
+      /Windows<\/button>\{\{#mails\}\}<button[^>]*-mail-\{\{mail_number\}\}"[^>]*>\{\{mail_name\}\}<\/button>\{\{\/mails\}\}<\/div>/,
+    );
+    const plain = html.match(/<noscript>(.*)<\/noscript>/)?.[1];
+    expect(plain).toMatch(/^\{\{#mails\}\}<details.*<\/details>\{\{\/mails\}\}$/);
+    expect(plain).toContain('srcSet="{{mail_avif}}"');
+    expect(plain).toContain('<img src="{{mail_src}}"');
+  }
+});
+
 test("a picture that the owner gives is shown without views, a long one cropped", () => {
   for (const name of ["template-own", "template-own-custom"]) {
     const html = documentOf(name);
@@ -101,6 +115,17 @@ test("the form has its text and its refusal in slots", () => {
   expect(documentOf("submission-received")).toContain("Submission Received!");
 });
 
-test("the pictures of all templates are listed", () => {
-  expect(listPictures()).toHaveLength(12);
+test("the pictures of all templates are listed, with those of each letter and layout", () => {
+  const pictures = listPictures() as { id: number; mails: Record<string, unknown>[] }[];
+  expect(pictures).toHaveLength(12);
+  const names = pictures.map(({ id, mails }) => [id, mails.map(({ name }) => name)]);
+  expect(Object.fromEntries(names)).toMatchObject({
+    1: [],
+    3: ["Letter 2", "Letter 3"],
+    8: ["Layout 2", "Layout 3"],
+  });
+  for (const mail of pictures.flatMap(({ mails }) => mails)) {
+    expect(mail.src).toMatch(/\.avif$/);
+    expect(mail.avif).toBe(`${mail.src} ${mail.width}w`);
+  }
 });

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { paths } from "../src/shared/paths.ts";
 import { startBasalt } from "./basalt.mjs";
-import { consoleErrors, expect, mailsTo, SCREENS, startProgram, test } from "./shop.ts";
+import { consoleErrors, expect, mailsTo, SCREENS, startProgram, TEMPLATES, test } from "./shop.ts";
 
 const DETAILS = { name: "DETAILS:" };
 
@@ -27,6 +27,35 @@ test.describe("without JavaScript", () => {
     await expect(page.getByRole("heading", { level: 1 })).toHaveText("Executive Report");
     await expect(page.getByRole("link", { name: "Request Custom Design - $17" })).toBeVisible();
   });
+
+  for (const [id, names] of [
+    [1, []],
+    [3, ["Letter 2", "Letter 3"]],
+    [6, ["Layout 2"]],
+    [8, ["Layout 2", "Layout 3"]],
+    [12, ["Layout 2"]],
+  ] as const) {
+    test(`the page of template ${id} shows each of its mails`, async ({ page }) => {
+      await page.goto(paths.template(id));
+      const buttons = page.locator("main summary");
+      await expect(buttons).toHaveText([/See the whole email/, ...names]);
+      await expect(page.getByRole("tab")).toHaveCount(0);
+      const pictures = page.getByRole("main").getByRole("img");
+      await expect(pictures).toHaveCount(1);
+      for (const [index, name] of names.entries()) {
+        await buttons.getByText(name).click();
+        await expect(pictures).toHaveCount(index + 2);
+        const picture = pictures.nth(index + 1);
+        await expect(picture).toHaveAttribute("alt", /^(Second|Third) (letter|layout)/);
+        await picture.scrollIntoViewIfNeeded();
+        await expect
+          .poll(() => picture.evaluate((image: HTMLImageElement) => image.naturalWidth))
+          .toBeGreaterThan(0);
+      }
+      // The first one stays cropped until its own button is pressed.
+      await expect(buttons.getByText("See the whole email")).toBeVisible();
+    });
+  }
 
   test("the form sends the details, and shows the received card", async ({ page, basalt }) => {
     const address = `plain-${Date.now()}@example.com`;
@@ -121,11 +150,13 @@ test("a script that cannot be loaded leaves a page that can be read and used", a
 
 test("no page differs from what the server sent", async ({ page }) => {
   const errors = consoleErrors(page);
-  for (const path of Object.values(SCREENS)) {
+  for (const path of new Set([...Object.values(SCREENS), ...TEMPLATES])) {
     await page.goto(path, { waitUntil: "networkidle" });
     await startProgram(page);
+    const different = errors.filter((error) => /hydrat|rendered again/i.test(error));
+    expect.soft(different, path).toEqual([]);
+    errors.length = 0;
   }
-  expect(errors.filter((error) => /hydrat|rendered again/i.test(error))).toEqual([]);
 });
 
 test("text that is entered before the page works is kept", async ({ page }) => {

@@ -43,12 +43,19 @@ export const SCREENS = {
   "an unknown path": "/nowhere",
 } as const;
 
+/** The path of every template. */
+export const TEMPLATES = Array.from({ length: 12 }, (_, index) => paths.template(index + 1));
+
 /** Does what a visitor does, and waits until the program has taken over the page. */
 export async function startProgram(page: Page): Promise<void> {
   await page.mouse.move(1, 1);
   await page.mouse.move(2, 2);
-  const isStarted = (root: HTMLElement | SVGElement) =>
-    Object.keys(root).some((key) => key.startsWith("__reactContainer"));
+  const isStarted = (root: HTMLElement | SVGElement) => {
+    const [, fiber] =
+      Object.entries(root).find(([key]) => key.startsWith("__reactContainer")) ?? [];
+    // Until then the elements are those of the server, and differences from them are not reported yet.
+    return fiber?.stateNode.current.memoizedState.isDehydrated === false;
+  };
   await expect.poll(() => page.locator("#root").evaluate(isStarted)).toBe(true);
 }
 

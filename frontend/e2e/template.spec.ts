@@ -101,6 +101,29 @@ for (const [width, height] of [
   });
 }
 
+for (const id of [1, 3, 6, 8]) {
+  test(`the first click on a tab of template ${id} is taken`, async ({ page }) => {
+    for (const name of ["Dark", "Phone", "Windows"]) {
+      await page.goto(paths.template(id));
+      const tab = page.getByRole("tab", { name, exact: true });
+      await tab.click();
+      await expect(tab).toHaveAttribute("aria-selected", "true");
+      await expect(page.getByRole("tabpanel", { name, exact: true })).toBeVisible();
+      await startProgram(page);
+      await expect(tab).toHaveAttribute("aria-selected", "true");
+    }
+  });
+
+  test(`the first click on the button of template ${id} shows the whole e-mail`, async ({
+    page,
+  }) => {
+    await page.goto(paths.template(id));
+    await page.getByText("See the whole email").click();
+    await startProgram(page);
+    await expect(page.getByText("Show less")).toBeVisible();
+  });
+}
+
 test("shows the whole e-mail on request, also without a script", async ({ page }) => {
   await page.setViewportSize({ width: 1280, height: 720 });
   await page.goto(paths.template(1));

@@ -1,7 +1,6 @@
 import { renderToString } from "react-dom/server";
 import { createMemoryRouter } from "react-router-dom";
 import type { Outcome } from "../features/submission/outcome.ts";
-import { previews } from "../previews/index.ts";
 import { HeadCollector, type PageHead } from "../shared/page-head.ts";
 import { paths } from "../shared/paths.ts";
 import type { Seller } from "../shared/seller.ts";
@@ -9,6 +8,8 @@ import { SlotContext } from "../shared/slots.tsx";
 import type { Catalogue, Category, Template } from "../shared/templates/catalogue.ts";
 import {
   type BuiltInPreview,
+  builtInPreviews,
+  type FurtherMail,
   PreviewContext,
   type ShownPicture,
 } from "../shared/templates/use-preview.ts";
@@ -80,11 +81,24 @@ function picture(kind: "card" | "detail"): ShownPicture {
 function withoutWidth(html: string): string {
   return html
     .replaceAll(/(\{\{\w+_(?:avif|webp)\}\}) 1w/g, "$1")
-    .replaceAll(/src="\{\{(\w+)_webp\}\}"/g, 'src="{{$1_src}}"');
+    .replaceAll(/src="\{\{(\w+)_(?:avif|webp)\}\}"/g, 'src="{{$1_src}}"');
 }
 
 /** The views that only a script shows. */
 const LATER: ShownPicture = { avif: [], webp: [], width: 0, height: 0 };
+
+/** One of the other letters or layouts, which the server repeats for each. */
+const FURTHER_MAIL: FurtherMail = {
+  name: slot("mail_name"),
+  mail: slot("mail_number"),
+  alt: slot("mail_alt"),
+  picture: {
+    avif: [{ src: slot("mail_avif"), width: NO_WIDTH }],
+    webp: [],
+    width: slot("mail_width"),
+    height: slot("mail_height"),
+  },
+};
 
 const PREVIEW: BuiltInPreview = {
   alt: slot("alt"),
@@ -94,6 +108,7 @@ const PREVIEW: BuiltInPreview = {
   dark: LATER,
   unloaded: LATER,
   windows: LATER,
+  further: [FURTHER_MAIL],
 };
 
 interface Rendering {
@@ -194,11 +209,17 @@ async function render({ path, catalogue, outcome }: Rendering): Promise<Rendered
 
 /** Returns the pictures of the templates as the server puts them into slots. */
 export function listPictures(): object[] {
-  return Object.entries(previews).map(([id, { alt, card, detail }]) => ({
+  return Object.entries(builtInPreviews).map(([id, { alt, card, detail, further }]) => ({
     id: Number(id),
     alt,
     card: formatPicture(card),
     detail: formatPicture(detail),
+    mails: further.map(({ name, mail, alt, picture }) => ({
+      name,
+      mail,
+      alt,
+      ...formatPicture(picture),
+    })),
   }));
 }
 
@@ -206,7 +227,7 @@ function formatPicture({ avif, webp, width, height }: ShownPicture): object {
   return {
     avif: sourceSet(avif),
     webp: sourceSet(webp),
-    src: webp.at(-1)?.src,
+    src: (webp.at(-1) ?? avif.at(-1))?.src,
     width,
     height,
   };

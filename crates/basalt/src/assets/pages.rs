@@ -273,6 +273,9 @@ impl Pages {
             }
         }
         scope.put("link", template.link.as_deref().unwrap_or_default());
+        if let Some(Shown::BuiltIn(picture)) = self.picture(template) {
+            scope.put_list("mails", picture["mails"].as_array().into_iter().flatten().map(mail_scope).collect());
+        }
         let shared = self.shared_picture(template);
         let data = describe_template(template, &format!("{}{}", self.origin, shared.path), &self.origin);
         scope.put("shared_picture", shared.path);
@@ -370,6 +373,23 @@ fn put_built_in<'a>(scope: &mut Scope<'a>, picture: &'a Value) {
     scope.choose("crop");
     scope.put("card_type", "image/avif");
     scope.put("detail_type", "image/avif");
+}
+
+/// Returns the values of a further letter of a series, or of a further layout of a mail.
+fn mail_scope(mail: &Value) -> Scope<'_> {
+    let mut scope = Scope::default();
+    for (slot, name) in [
+        ("mail_name", "name"),
+        ("mail_number", "mail"),
+        ("mail_alt", "alt"),
+        ("mail_avif", "avif"),
+        ("mail_src", "src"),
+        ("mail_width", "width"),
+        ("mail_height", "height"),
+    ] {
+        scope.put(slot, text(&mail[name]));
+    }
+    scope
 }
 
 /// One file serves all widths and every browser.

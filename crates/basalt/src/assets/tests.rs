@@ -18,7 +18,10 @@ const ENTRIES: [(&str, &str); 25] = [
         "pages/template.html",
         "{{title}} {{price}} {{link}} {{tagline}} {{alt}} {{card_width}} {{shared_picture}} {{&structured_data}}",
     ),
-    ("pages/template-custom.html", "{{title}} to order"),
+    (
+        "pages/template-custom.html",
+        "{{title}} to order{{#mails}}, {{mail_name}}: {{mail_number}} {{mail_alt}} {{mail_src}} {{mail_width}}{{/mails}}",
+    ),
     (
         "pages/template-own.html",
         "{{title}} {{alt}} {{card_type}} {{card_avif}} {{detail_src}} {{shared_picture}} {{shared_width}}",
@@ -33,7 +36,7 @@ const ENTRIES: [(&str, &str); 25] = [
     ("pages/not-found.html", "no such page"),
     (
         "pages/pictures.json",
-        "[{\"id\":1,\"alt\":\"A <picture>\",\"card\":{\"width\":1080},\"detail\":{}},{\"id\":12,\"alt\":\"B\",\"card\":{},\"detail\":{}}]",
+        "[{\"id\":1,\"alt\":\"A <picture>\",\"card\":{\"width\":1080},\"detail\":{}},{\"id\":12,\"alt\":\"B\",\"card\":{},\"detail\":{},\"mails\":[{\"name\":\"Layout 2\",\"mail\":2,\"alt\":\"<C>\",\"src\":\"/c.avif\",\"width\":720},{\"name\":\"Layout 3\",\"mail\":3,\"alt\":\"D\",\"src\":\"/d.avif\",\"width\":720}]}]",
     ),
     ("mails/1-1.html", "<!doctype html><p>Hello"),
     ("robots.txt", "Sitemap: __ORIGIN__/sitemap.xml"),
@@ -224,7 +227,10 @@ async fn templates_and_categories_have_pages_of_their_own() {
     assert_eq!(data["offers"]["price"], "28");
     assert_eq!(data["image"], "https://shop.example/?a=1&b=2/shared/01.jpg");
     assert!(!newsletter.contains("ating"));
-    assert_eq!(body(get("/template/12", &[])).await, "Board Meeting Invitation to order");
+    assert_eq!(
+        body(get("/template/12", &[])).await,
+        "Board Meeting Invitation to order, Layout 2: 2 &lt;C&gt; /c.avif 720, Layout 3: 3 D /d.avif 720"
+    );
     assert_eq!(body(get("/template/2", &[])).await, "Product Promotion without pictures /og.png");
     assert_eq!(body(get("/template/9", &[])).await, "Executive Report without pictures to order");
     assert_eq!(body(get("/template/99", &[])).await, "no such template");

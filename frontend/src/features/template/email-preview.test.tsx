@@ -1,8 +1,8 @@
 import { fireEvent, render, screen } from "@testing-library/react";
 import { beforeEach, expect, test, vi } from "vitest";
-import { previews } from "../../previews/index.ts";
 import { readBuiltInCatalogue } from "../../shared/templates/built-in.ts";
 import { findTemplate } from "../../shared/templates/catalogue.ts";
+import { builtInPreviews } from "../../shared/templates/use-preview.ts";
 import { EmailPreview } from "./email-preview.tsx";
 
 // The test environment loads no pictures and calls each of them complete, as a broken one.
@@ -13,7 +13,7 @@ beforeEach(() => {
 
 function open(product = 3) {
   const template = findTemplate(readBuiltInCatalogue(), String(product));
-  const preview = previews[product];
+  const preview = builtInPreviews[product];
   if (!preview || !template) throw new Error("there is no preview");
   render(<EmailPreview template={template} />);
   const tab = (name: string) => screen.getByRole("tab", { name });
@@ -57,25 +57,26 @@ test("arrow keys, Home and End choose tabs and move the focus", () => {
   expect(screen.getAllByRole("tab").filter(({ tabIndex }) => tabIndex === 0)).toHaveLength(1);
 });
 
-test("a series shows each of its letters", () => {
-  const { preview, tab, shown } = open();
-  expect(preview.letters).toHaveLength(2);
-  for (const [index, letter] of (preview.letters ?? []).entries()) {
-    fireEvent.click(tab(`Letter ${index + 2}`));
-    expect(screen.getByRole("img", { name: letter.alt })).toBeTruthy();
-    expect(shown()).toBe(String(letter.width));
+test.each([
+  [3, ["Letter 2", "Letter 3"]],
+  [6, ["Layout 2"]],
+  [8, ["Layout 2", "Layout 3"]],
+  [9, []],
+])("each letter or layout of template %i has a tab", (product, names) => {
+  const { preview, tab, shown } = open(product);
+  expect(preview.further.map(({ name }) => name)).toEqual(names);
+  expect(screen.getAllByRole("tab")).toHaveLength(5 + names.length);
+  for (const { name, alt, picture } of preview.further) {
+    fireEvent.click(tab(name));
+    expect(screen.getByRole("img", { name: alt })).toBeTruthy();
+    expect(screen.getByRole("tabpanel", { name })).toBeTruthy();
+    expect(shown()).toBe(String(picture.width));
   }
 });
 
-test("a mail with further layouts shows each of them, and its live mail", () => {
-  const { preview, tab, shown } = open(8);
-  expect(preview.layouts).toHaveLength(2);
-  expect(screen.queryByRole("tab", { name: /^Letter/ })).toBeNull();
-  for (const [index, layout] of (preview.layouts ?? []).entries()) {
-    fireEvent.click(tab(`Layout ${index + 2}`));
-    expect(screen.getByRole("img", { name: layout.alt })).toBeTruthy();
-    expect(shown()).toBe(String(layout.width));
-  }
+test("the live mail of a further layout is reached by its tab", () => {
+  const { tab } = open(8);
+  fireEvent.click(tab("Layout 3"));
   fireEvent.click(screen.getByRole("button", { name: "Open the live email" }));
   expect(screen.getByTitle(/^Third layout/).getAttribute("src")).toBe("/mails/8-3.html");
 });

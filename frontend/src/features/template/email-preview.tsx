@@ -2,7 +2,12 @@ import { useId, useState } from "react";
 import { paths } from "../../shared/paths.ts";
 import { Slot } from "../../shared/slots.tsx";
 import type { Template } from "../../shared/templates/catalogue.ts";
-import { type Preview, type ShownPicture, usePreview } from "../../shared/templates/use-preview.ts";
+import {
+  type FurtherMail,
+  type Preview,
+  type ShownPicture,
+  usePreview,
+} from "../../shared/templates/use-preview.ts";
 import { buttonClass } from "../../shared/ui/button.ts";
 import { PicturePlaceholder } from "../../shared/ui/picture-placeholder.tsx";
 import { ProofPicture } from "../../shared/ui/proof-picture.tsx";
@@ -27,13 +32,17 @@ const PHONE_SIZES = "(min-width: 40rem) 23.5rem, 90vw";
 
 /** The crop of a long picture, with a sharp edge: a fade would be milky on dark emails. It ends when the button is pressed. */
 const CROP =
-  "group-has-[details]/crop:max-h-[26rem] overflow-hidden sm:group-has-[details]/crop:max-h-[38rem] group-has-[details[open]]/crop:max-h-none! print:max-h-none!";
+  "group-has-[>details]/crop:max-h-[26rem] overflow-hidden sm:group-has-[>details]/crop:max-h-[38rem] group-has-[>details[open]]/crop:max-h-none! print:max-h-none!";
 
 /** Paged layout does not clip a picture by the element around it: it would cover what follows. */
 const PRINTED = "print:h-96 print:object-cover print:object-top print:shadow-none";
 
+/** The button below a picture that shows more, also without a script. */
+const SUMMARY = `${buttonClass("plain")} w-full cursor-pointer list-none bg-paper [&::-webkit-details-marker]:hidden`;
+
 /** A view of a mail: its picture, what it shows in place of the alternative text, and the number of the mail in its product. */
 interface View {
+  key: string;
   name: string;
   view: "detail" | "phone" | "dark" | "unloaded" | "windows" | "further";
   note: string | undefined;
@@ -43,8 +52,8 @@ interface View {
 
 /**
  * Pictures of the files that a buyer gets, one view at a time, or the picture that the owner gives. A long one is
- * cropped to the top. A button shows the whole, also without JavaScript, where there is the first view only. Another
- * button shows the mail itself.
+ * cropped to the top. A button shows the whole, also without JavaScript, where there are the first view of each mail
+ * only, one below the other. Another button shows the mail itself.
  */
 export function EmailPreview({ template }: { template: Template }) {
   const preview = usePreview(template);
@@ -61,14 +70,14 @@ export function EmailPreview({ template }: { template: Template }) {
   // The frame shows the pictures of the mail, and the fonts of this machine.
   const hasFrame = view !== "unloaded" && view !== "windows";
   const isFramed = isLive && hasFrame;
-  const panel = { role: "tabpanel", id: `${id}-panel`, "aria-labelledby": `${id}-${active}` };
+  const panel = { role: "tabpanel", id: `${id}-panel`, "aria-labelledby": `${id}-${shown.key}` };
   return (
     <div className="proof group/crop flex flex-col">
       {preview.views && (
         <PreviewTabs
           id={id}
           label={template.title}
-          names={views.map(({ name }) => name)}
+          tabs={views}
           active={active}
           onChoose={setActive}
         />
@@ -83,7 +92,7 @@ export function EmailPreview({ template }: { template: Template }) {
           />
         ) : (
           <ProofPicture
-            key={view === "further" ? mail : view}
+            key={shown.key}
             picture={picture ?? preview.detail}
             alt={note ?? preview.alt}
             sizes={view === "phone" ? PHONE_SIZES : SIZES}
@@ -103,6 +112,7 @@ export function EmailPreview({ template }: { template: Template }) {
           {isLive ? "Show the pictures" : "Open the live email"}
         </button>
       )}
+      {preview.views && <FurtherMails mails={preview.views.further} category={template.category} />}
     </div>
   );
 }
@@ -111,18 +121,46 @@ export function EmailPreview({ template }: { template: Template }) {
 function listViews(preview: Preview): View[] {
   const views = VIEWS.map((view) => ({
     ...view,
+    key: view.view,
     picture: { ...preview, ...preview.views }[view.view],
     mail: 1,
   }));
-  const { letters = [], layouts = [] } = preview.views ?? {};
-  const further = [...letters, ...layouts].map((picture, index) => ({
-    name: `${index < letters.length ? "Letter" : "Layout"} ${index + 2}`,
+  const further = (preview.views?.further ?? []).map(({ name, mail, alt, picture }) => ({
+    key: `mail-${mail}`,
+    name,
     view: "further" as const,
-    note: picture.alt,
+    note: alt,
     picture,
-    mail: index + 2,
+    mail,
   }));
   return [...views, ...further];
+}
+
+interface FurtherMailsProps {
+  mails: FurtherMail[];
+  category: string;
+}
+
+/** The other letters or layouts where no tabs can choose them, each behind a button. */
+function FurtherMails({ mails, category }: FurtherMailsProps) {
+  return (
+    <noscript>
+      {mails.map(({ name, mail, alt, picture }) => (
+        <Slot key={mail} name="mails">
+          <details className="mt-4 print:hidden">
+            <summary className={SUMMARY}>{name}</summary>
+            <ProofPicture
+              picture={picture}
+              alt={alt}
+              sizes={SIZES}
+              className="mx-auto mt-4 h-auto w-full bg-sheet shadow-high sm:max-w-150"
+              fallback={<PicturePlaceholder label={alt} category={category} />}
+            />
+          </details>
+        </Slot>
+      ))}
+    </noscript>
+  );
 }
 
 /** Returns whether a picture is cropped. The slots of the prerendering, which are no numbers, count as long. */
@@ -133,9 +171,7 @@ function isLong({ detail: { width, height } }: Preview): boolean {
 function WholeButton() {
   return (
     <details className="group/whole mt-4 print:hidden">
-      <summary
-        className={`${buttonClass("plain")} w-full cursor-pointer list-none bg-paper [&::-webkit-details-marker]:hidden`}
-      >
+      <summary className={SUMMARY}>
         <span className="group-open/whole:hidden">See the whole email</span>
         <span className="hidden group-open/whole:inline">Show less</span>
       </summary>
