@@ -3,6 +3,7 @@
 //! The options are those of Supabase Storage, the results those of imgproxy with its usual settings: an image is never
 //! enlarged, turned as its EXIF data says, stripped of metadata, and of an animation the first picture is kept.
 
+mod limits;
 mod options;
 mod png;
 mod render;
@@ -13,30 +14,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+pub use self::limits::ImageLimits;
 pub use self::options::{Format, Gravity, OptionProblem, Resize, Transformation};
 pub use self::render::{RenderProblem, RenderedImage};
 
 /// The longest time that a request waits for its turn.
 const TURN: Duration = Duration::from_secs(15);
-
-/// What images may be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ImageLimits {
-    /// The smallest width and height of a result, in pixels.
-    pub minimum_side: u32,
-    /// The greatest width and height of a result, in pixels.
-    pub maximum_side: u32,
-    /// The most pixels of a source.
-    pub maximum_pixels: u64,
-    /// The largest source, in bytes.
-    pub maximum_source: u64,
-}
-
-impl Default for ImageLimits {
-    fn default() -> Self {
-        Self { minimum_side: 0, maximum_side: 2000, maximum_pixels: 50_000_000, maximum_source: 50 * 1024 * 1024 }
-    }
-}
 
 /// The right to keep a source in memory and transform it.
 #[derive(Debug)]

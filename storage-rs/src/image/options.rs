@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::ImageLimits;
+use super::limits::ImageLimits;
 
 /// How an image fits the width and height.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,8 +12,9 @@ use image::{
     DynamicImage, ExtendedColorType, ImageDecoder, ImageEncoder, ImageError, ImageFormat, ImageReader, Limits,
 };
 
+use super::limits::ImageLimits;
+use super::options::{Format, Resize, Transformation};
 use super::png::with_right_checksums;
-use super::{Format, ImageLimits, Resize, Transformation};
 
 /// The quality of JPEG when none is asked for: that of imgproxy.
 const JPEG_QUALITY: u8 = 80;

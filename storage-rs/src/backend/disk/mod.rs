@@ -4,43 +4,29 @@
 //! written to a file in `incoming`, synchronised, and renamed into `objects`; the folder is synchronised too, so that a file
 //! which a row names survives a crash.
 
+mod file_system;
+mod folders;
 mod read;
 mod staging;
 mod walk;
 mod write;
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
-use aws_lc_rs::digest::{SHA256, digest};
 use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
 use uuid::Uuid;
 
+use self::file_system::{block, create_folder, facts, remove, synchronise};
+use self::folders::{Folders, file_name};
 use super::{Backend, BackendError, Content, ContentHeaders, FileFacts, FileKey, ListedFile, Space, Staging};
-
-/// The bytes that are read from or written to a file at once.
-const BLOCK: usize = 256 * 1024;
-/// The longest version that is part of a path as it is.
-const MAXIMUM_VERSION: usize = 64;
-
-/// The folders of a store and what names its temporary files.
-#[derive(Debug)]
-struct Folders {
-    objects: PathBuf,
-    incoming: PathBuf,
-    uploads: PathBuf,
-    /// Differs each time a folder is opened.
-    opened: Uuid,
-    temporary: AtomicU64,
-}
 
 /// Files in a folder.
 #[derive(Debug, Clone)]
@@ -76,86 +62,6 @@ impl DiskBackend {
         synchronise(root)?;
         Ok(Self { folders: Arc::new(folders) })
     }
-}
-
-/// Creates a folder, which another process may create too.
-fn create_folder(path: &Path) -> io::Result<()> {
-    match fs::create_dir(path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        result => result,
-    }
-}
-
-/// Writes the entries of a folder to the disk.
-fn synchronise(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
-}
-
-impl Folders {
-    /// The path of a file.
-    fn path(&self, key: &FileKey) -> PathBuf {
-        let name = file_name(key);
-        self.objects.join(&name[..2]).join(name)
-    }
-
-    /// A path for a temporary file, which no other process uses, on another machine with the same folder either.
-    fn temporary_path(&self) -> PathBuf {
-        let number = self.temporary.fetch_add(1, Ordering::Relaxed);
-        self.incoming.join(format!("{}-{number}", self.opened))
-    }
-}
-
-/// The name of a file: the digest of bucket and name, and the version.
-fn file_name(key: &FileKey) -> String {
-    let mut text = Vec::with_capacity(key.bucket.len() + key.name.len() + 1);
-    text.extend_from_slice(key.bucket.as_bytes());
-    text.push(0);
-    text.extend_from_slice(key.name.as_bytes());
-    let object = hex::encode(&digest(&SHA256, &text).as_ref()[..20]);
-    match key.version.as_deref() {
-        None => object,
-        Some(version) if is_plain(version) => format!("{object}.{version}"),
-        // Versions of other servers can be any text.
-        Some(version) => format!("{object}.v{}", hex::encode(digest(&SHA256, version.as_bytes()).as_ref())),
-    }
-}
-
-/// Whether a version can be part of a path.
-fn is_plain(version: &str) -> bool {
-    !version.is_empty()
-        && version.len() <= MAXIMUM_VERSION
-        && !version.starts_with('v')
-        && version.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
-}
-
-/// Wraps an error of the file system.
-fn failed(attempt: &'static str, error: io::Error) -> BackendError {
-    match error.kind() {
-        io::ErrorKind::NotFound => BackendError::NotFound,
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => BackendError::NoSpace,
-        io::ErrorKind::WouldBlock => BackendError::Locked,
-        _ => BackendError::Failed { attempt, source: Box::new(error) },
-    }
-}
-
-/// Runs file operations outside the threads of requests.
-async fn block<T: Send + 'static>(
-    attempt: &'static str,
-    work: impl FnOnce() -> io::Result<T> + Send + 'static,
-) -> Result<T, BackendError> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(result) => result.map_err(|error| failed(attempt, error)),
-        Err(error) => Err(BackendError::Failed { attempt, source: Box::new(error) }),
-    }
-}
-
-/// What the file system knows about a file. The MD5 is not known without reading the file.
-fn facts(metadata: &fs::Metadata) -> io::Result<FileFacts> {
-    if !metadata.is_file() {
-        return Err(io::Error::from(io::ErrorKind::NotFound));
-    }
-    let etag = format!("\"{:x}-{:x}\"", metadata.mtime_nsec().saturating_add(metadata.mtime() << 30), metadata.len());
-    Ok(FileFacts { size: metadata.len(), etag, last_modified: DateTime::<Utc>::from(metadata.modified()?) })
 }
 
 impl Backend for DiskBackend {
@@ -227,14 +133,6 @@ impl Backend for DiskBackend {
     fn delete_leftovers(&self, older_than: DateTime<Utc>) -> BoxFuture<'_, Result<u64, BackendError>> {
         let folders = Arc::clone(&self.folders);
         block("deleting interrupted writes", move || walk::delete_leftovers(&folders.incoming, older_than)).boxed()
-    }
-}
-
-/// Deletes a file that may be gone already.
-fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        result => result,
     }
 }
 

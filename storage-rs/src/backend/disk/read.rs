@@ -10,7 +10,7 @@ use futures::StreamExt;
 use futures::stream;
 use tokio::task::JoinHandle;
 
-use super::{BLOCK, block, facts};
+use super::file_system::{BLOCK, block, facts};
 use crate::backend::{BackendError, Content, ContentError, FileFacts};
 
 /// A file that is read in blocks.

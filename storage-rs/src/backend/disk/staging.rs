@@ -14,8 +14,10 @@ use md5::digest::common::hazmat::SerializableState;
 use md5::{Digest, Md5};
 use uuid::Uuid;
 
+use super::DiskBackend;
+use super::file_system::{BLOCK, block, facts, remove, synchronise};
+use super::folders::Folders;
 use super::write::rename;
-use super::{BLOCK, DiskBackend, Folders, block, facts, remove, synchronise};
 use crate::backend::{Appended, BackendError, Content, ContentHeaders, FileFacts, FileKey, Staging};
 
 /// How long an append waits for another process that writes to the upload.

@@ -1,5 +1,6 @@
 //! The store on a disk: complete files, nothing left behind.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use bytes::Bytes;

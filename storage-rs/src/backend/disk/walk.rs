@@ -10,7 +10,8 @@ use chrono::{DateTime, Utc};
 use futures::stream::{self, Stream};
 use futures::{StreamExt, TryStreamExt};
 
-use super::{Folders, block, remove};
+use super::file_system::{block, remove};
+use super::folders::Folders;
 use crate::backend::{BackendError, ListedFile};
 
 /// Lists all files, one of the 256 folders at a time.

@@ -10,7 +10,8 @@ use futures::StreamExt;
 use md5::{Digest, Md5};
 use tokio::task::JoinHandle;
 
-use super::{BLOCK, Folders, block, facts, failed, remove, synchronise};
+use super::file_system::{BLOCK, block, facts, failed, remove, synchronise};
+use super::folders::Folders;
 use crate::backend::{BackendError, Content, FileFacts};
 
 /// A file that is being written. It is deleted unless it is kept.
