@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use http_edge::{HttpLimits, ShutdownSignal};
 use storage_rs::backend::disk::DiskBackend;
+use storage_rs::clock::Clock;
 use storage_rs::config::{BackendSettings, Config, Environment};
-use storage_rs::service::{Clock, Storage};
+use storage_rs::storage::Storage;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -15,9 +15,9 @@ use crate::database::scope::Scope;
 use crate::database::{array, nullable, sql, text};
 use crate::error::Error;
 use crate::names;
-use crate::objects::Target;
 use crate::objects::write::{self, NewObject};
-use crate::service::Storage;
+use crate::storage::Storage;
+use crate::target::Target;
 
 /// How long objects of a project may be cached, as the Supabase CLI uploads them.
 const CACHE_CONTROL: &str = "max-age=3600";

@@ -12,7 +12,7 @@ use crate::database::rows::text as column;
 use crate::database::scope::Scope;
 use crate::database::{array, sql, text};
 use crate::error::Error;
-use crate::service::Storage;
+use crate::storage::Storage;
 
 /// How long a file may be without a row: longer than any request takes between the two.
 const GRACE: TimeDelta = TimeDelta::hours(24);

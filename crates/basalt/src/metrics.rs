@@ -14,7 +14,7 @@ use http::{HeaderValue, Method, StatusCode};
 use platform::clock::{Clock, SystemClock};
 use platform::mail::outbox::Outbox;
 use platform::store::Pool;
-use storage_rs::service::Storage;
+use storage_rs::storage::Storage;
 use telemetry::catalog;
 use telemetry::metrics::{OTHER, format_text, is_enabled};
 

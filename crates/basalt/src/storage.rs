@@ -8,8 +8,9 @@ use http_edge::HttpLimits;
 use storage_rs::backend::Backend;
 use storage_rs::backend::disk::DiskBackend;
 use storage_rs::backend::remote::RemoteBackend;
+use storage_rs::clock::Clock;
 use storage_rs::config::{BackendSettings, Config};
-use storage_rs::service::{Clock, Storage};
+use storage_rs::storage::Storage;
 use storage_rs::sweep;
 use tokio::net::TcpListener;
 

@@ -13,8 +13,7 @@ use crate::database::rows::{json as json_column, text as column};
 use crate::database::scope::Scope;
 use crate::database::{nullable, sql, text};
 use crate::error::Error;
-use crate::objects::delete_files;
-use crate::service::Storage;
+use crate::storage::Storage;
 use crate::sweep;
 
 /// The objects that are read at once.
@@ -180,7 +179,7 @@ async fn replace(
     );
     let updated = storage.database().run(scope, statement).await?;
     let superfluous = if updated.is_empty() { &file } else { &row.file };
-    delete_files(storage, std::slice::from_ref(superfluous)).await;
+    storage.delete_files(std::slice::from_ref(superfluous)).await;
     Ok(!updated.is_empty())
 }
 

@@ -1,6 +1,7 @@
 //! Where the content of objects is kept.
 
 pub mod disk;
+mod error;
 pub mod remote;
 
 use std::fmt::Debug;
@@ -13,6 +14,8 @@ use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream};
 use futures::{StreamExt, TryStreamExt};
 use uuid::Uuid;
+
+pub use self::error::{BackendError, ContentError};
 
 /// A file: the content of one version of one object.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -47,63 +50,6 @@ pub struct ContentHeaders {
 
 /// The content of a file, or of a body.
 pub type Content = BoxStream<'static, Result<Bytes, ContentError>>;
-
-/// Why content ends early.
-#[derive(Debug, thiserror::Error)]
-pub enum ContentError {
-    /// The client is gone, or its message is malformed.
-    #[error("the content is incomplete")]
-    Incomplete,
-    /// More bytes than allowed.
-    #[error("the content is larger than allowed")]
-    TooLarge,
-    /// Nothing arrived for too long.
-    #[error("the content did not arrive in time")]
-    TooSlow,
-    /// It is not what its digest says.
-    #[error("the content does not match its digest")]
-    DigestMismatch,
-    /// A chunk is not signed by the sender of the request.
-    #[error("the signature of a chunk is wrong")]
-    ChunkSignature,
-    /// The chunks are not those of `aws-chunked`.
-    #[error("the chunks are malformed: {0}")]
-    Chunk(&'static str),
-    /// The file could not be read.
-    #[error("reading content: {0}")]
-    Read(#[source] std::io::Error),
-}
-
-/// Why a backend could not do something.
-#[derive(Debug, thiserror::Error)]
-pub enum BackendError {
-    /// There is no such file.
-    #[error("the file does not exist")]
-    NotFound,
-    /// The content ended early: nothing was kept.
-    #[error(transparent)]
-    Content(#[from] ContentError),
-    /// The name is too long, or the backend cannot have it.
-    #[error("the backend cannot have this name")]
-    Name,
-    /// There is no space left.
-    #[error("no space left")]
-    NoSpace,
-    /// Another process writes to the upload.
-    #[error("another process writes to the upload")]
-    Locked,
-    /// The upload has another size: another process wrote to it.
-    #[error("the size of the upload is not the offset")]
-    Offset,
-    /// Anything else.
-    #[error("{attempt}: {source}")]
-    Failed {
-        /// What was attempted.
-        attempt: &'static str,
-        /// Why it failed.
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
-}
 
 /// The space of a backend, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

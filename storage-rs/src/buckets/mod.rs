@@ -11,11 +11,11 @@ use self::limits::LimitChange;
 
 use crate::backend::FileKey;
 use crate::database::rows::{TIME, documents, text as column};
-use crate::database::{End, Step, array, nullable, policies, sql, text};
+use crate::database::{End, Step, array, escape_pattern, nullable, sql, text};
 use crate::error::{Code, Error};
 use crate::request::fields::Fields;
 use crate::request::{Call, MalformedPath, decode_path, json_body};
-use crate::{mime, names, objects, response};
+use crate::{mime, names, policies, response};
 
 /// The objects that are deleted in one transaction.
 const BATCH: usize = 500;
@@ -126,11 +126,6 @@ async fn list(mut call: Call) -> Result<Response<Body>, Error> {
     ];
     let rows = call.storage.database().run(&call.scope(), sql(&statement, values)).await?;
     Ok(response::ok(&Value::Array(documents(&rows)?)))
-}
-
-/// A text whose characters stand for themselves in a pattern of LIKE.
-pub(crate) fn escape_pattern(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_")
 }
 
 async fn get(mut call: Call, id: &str) -> Result<Response<Body>, Error> {
@@ -361,7 +356,7 @@ async fn delete_objects_before(call: &Call, id: &str, before: &str) -> Result<()
                 version: column(row, 1),
             })
             .collect();
-        objects::delete_files(&call.storage, &keys).await;
+        call.storage.delete_files(&keys).await;
         if keys.len() < BATCH {
             return Ok(());
         }

@@ -1,6 +1,5 @@
 //! Statements: each transaction is one flight of messages, with the role and the claims of the caller.
 
-pub(crate) mod policies;
 pub mod rows;
 pub mod schema;
 pub mod scope;
@@ -94,6 +93,11 @@ pub fn array<'a>(elements: impl IntoIterator<Item = &'a str>) -> Value {
     let quoted =
         elements.into_iter().map(|element| format!("\"{}\"", element.replace('\\', "\\\\").replace('"', "\\\"")));
     Value::Text(format!("{{{}}}", quoted.collect::<Vec<_>>().join(",")))
+}
+
+/// A text whose characters stand for themselves in a pattern of LIKE.
+pub fn escape_pattern(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_")
 }
 
 impl Database {

@@ -10,7 +10,6 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use self::policy_refusal::PolicyRefusal;
-use crate::backend::{BackendError, ContentError};
 
 /// The codes of errors. They are part of the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,7 +112,7 @@ impl Error {
         }
     }
 
-    fn named(code: Code, status: u16, name: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
+    pub(crate) fn named(code: Code, status: u16, name: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
         Self { name: Some(name), ..Self::new(code, status, message) }
     }
 
@@ -312,38 +311,6 @@ impl Error {
     pub fn log(&self) {
         if self.status >= 500 {
             tracing::error!(code = %self.code.name(), cause = self.cause.as_deref(), "a request to the storage API failed");
-        }
-    }
-}
-
-impl From<ContentError> for Error {
-    fn from(error: ContentError) -> Self {
-        match error {
-            ContentError::TooLarge => Self::too_large(),
-            ContentError::Incomplete => Self::no_content("Request stream closed before upload could complete"),
-            ContentError::TooSlow => Self::no_content("The content did not arrive in time"),
-            ContentError::DigestMismatch => {
-                Self::new(Code::InvalidChecksum, 400, "The checksum of the content is wrong")
-            }
-            ContentError::ChunkSignature => {
-                Self::new(Code::SignatureDoesNotMatch, 403, "The signature of a chunk does not match")
-            }
-            ContentError::Chunk(reason) => Self::no_content(reason),
-            ContentError::Read(error) => Self::internal(error),
-        }
-    }
-}
-
-impl From<BackendError> for Error {
-    fn from(error: BackendError) -> Self {
-        match error {
-            BackendError::Content(error) => error.into(),
-            BackendError::NotFound => Self::named(Code::NoSuchKey, 404, "Not found", "The resource was not found"),
-            BackendError::Name => Self::new(Code::InvalidKey, 400, "Invalid key"),
-            BackendError::NoSpace => Self::insufficient_storage(),
-            BackendError::Locked => Self::resource_locked(),
-            BackendError::Offset => Self::internal("an upload has another size than it had"),
-            BackendError::Failed { attempt, source } => Self::internal(format!("{attempt}: {source}")),
         }
     }
 }

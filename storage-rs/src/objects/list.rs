@@ -5,9 +5,8 @@ use http::Response;
 use postgrest_rs::sql::Sql;
 use serde_json::Value;
 
-use crate::buckets::escape_pattern;
 use crate::database::rows::documents;
-use crate::database::{sql, text};
+use crate::database::{escape_pattern, sql, text};
 use crate::error::Error;
 use crate::names::{MAXIMUM_OBJECT_NAME, check_bucket_name};
 use crate::request::fields::Fields;

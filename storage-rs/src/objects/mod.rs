@@ -1,61 +1,29 @@
 //! Objects: upload, download, list, move, copy, remove, sign, info.
 
-pub(crate) mod cache;
-mod content;
+mod access;
+pub(crate) mod content;
 mod form;
+mod header_fields;
 mod list;
 pub(crate) mod list_v2;
-pub(crate) mod read;
+mod read;
 pub(crate) mod remove;
 mod render;
 mod sign;
 pub(crate) mod transfer;
+mod transformation;
 mod upload;
+pub(crate) mod user_metadata;
 pub(crate) mod write;
-
-use std::future::Future;
-use std::sync::Arc;
 
 use axum::body::Body;
 use http::{Method, Response};
 
-use crate::backend::FileKey;
 use crate::error::Error;
 use crate::request::{Call, MalformedPath, decode_path};
-use crate::service::Storage;
+use crate::target::Target;
 
-pub(crate) use content::{LimitedContent, body_content};
-pub(crate) use read::Access;
-pub(crate) use upload::user_metadata_column;
-
-/// An object in a path.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Target {
-    /// The id of the bucket.
-    pub bucket: String,
-    /// The name of the object.
-    pub name: String,
-}
-
-impl Target {
-    /// Bucket and name with a slash between.
-    pub fn path(&self) -> String {
-        format!("{}/{}", self.bucket, self.name)
-    }
-}
-
-/// How an object is reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Door {
-    /// By anybody, if the bucket is public; otherwise by a caller who may read it.
-    Plain,
-    /// By a caller.
-    Authenticated,
-    /// By anybody: the bucket has to be public.
-    Public,
-    /// By the token in the URL.
-    Signed,
-}
+pub use self::access::Door;
 
 /// What a request does.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -242,22 +210,6 @@ pub async fn answer(mut call: Call, route: Route, body: Body) -> Result<Response
         Route::Copy => transfer::copy(call, body).await,
         Route::Remove(target) => remove::remove(call, target, body).await,
         Route::RemoveMany(bucket) => remove::remove_many(call, bucket, body).await,
-    }
-}
-
-/// Runs work that is not to stop when the client is gone, and waits for it.
-pub(crate) async fn complete<T: Send + 'static>(
-    work: impl Future<Output = Result<T, Error>> + Send + 'static,
-) -> Result<T, Error> {
-    tokio::spawn(work).await.map_err(Error::internal)?
-}
-
-/// Deletes files whose rows are gone. What fails is left to the sweeper.
-pub(crate) async fn delete_files(storage: &Arc<Storage>, keys: &[FileKey]) {
-    if !keys.is_empty()
-        && let Err(error) = storage.backend().delete(keys).await
-    {
-        tracing::warn!(%error, files = keys.len(), "files without rows were not deleted");
     }
 }
 

@@ -4,17 +4,16 @@ use axum::body::Body;
 use http::Response;
 use serde_json::Value;
 
-use super::read::OBJECT;
 use super::write::lock_rows;
-use super::{Target, complete, delete_files};
 use crate::backend::FileKey;
-use crate::database::policies;
 use crate::database::rows::{documents, text as column};
 use crate::database::{End, Step, array, sql, text};
 use crate::error::Error;
+use crate::object_row::OBJECT;
 use crate::request::fields::Fields;
-use crate::request::{Call, json_body};
-use crate::response;
+use crate::request::{Call, complete, json_body};
+use crate::target::Target;
+use crate::{policies, response};
 
 /// The objects that are deleted in one transaction.
 const BATCH: usize = 500;
@@ -52,7 +51,7 @@ pub(crate) async fn remove_object(call: Call, target: Target) -> Result<(), Erro
             return Err(policies::explain(&call.storage, &service, &caller, policies::REMOVAL, error).await);
         };
         let file = FileKey { bucket: target.bucket.clone(), name: target.name.clone(), version: column(row, 0) };
-        delete_files(&call.storage, &[file]).await;
+        call.storage.delete_files(&[file]).await;
         Ok(())
     })
     .await
@@ -94,7 +93,7 @@ pub(crate) async fn remove_objects(call: Call, bucket: String, names: Vec<String
                 name: column(row, 1).unwrap_or_default(),
                 version: column(row, 2),
             };
-            delete_files(&call.storage, &rows.iter().map(file).collect::<Vec<_>>()).await;
+            call.storage.delete_files(&rows.iter().map(file).collect::<Vec<_>>()).await;
             deleted.extend(documents(&rows)?);
         }
         Ok(deleted)

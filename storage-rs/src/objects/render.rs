@@ -1,45 +1,22 @@
 //! Images that are transformed on the way.
 
-use std::borrow::Cow;
-
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
 use futures::StreamExt;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
-use http::{HeaderMap, HeaderName, HeaderValue, Response};
+use http::{HeaderMap, HeaderValue, Response};
 use serde_json::Value;
 
-use super::read::{Found, authorize, describe, insert, locate};
-use super::{Access, Door, Target};
+use super::access::{Access, Door, authorize, locate};
+use super::header_fields::{describe, insert};
+use super::transformation::{check_options, describe_options};
 use crate::backend::{BackendError, Content};
 use crate::error::{Code, Error};
 use crate::image::{RenderProblem, Transformation};
+use crate::object_row::Found;
 use crate::request::Call;
 use crate::request::fields::Fields;
-
-const TRANSFORMATIONS: HeaderName = HeaderName::from_static("x-transformations");
-
-/// The options of a transformation in a request.
-///
-/// # Errors
-/// 400: one is not valid.
-pub(super) fn check_options(fields: &Fields) -> Result<Transformation, Error> {
-    let find = |name: &str| {
-        fields.raw(name).map(|value| match value {
-            Value::String(text) => Cow::Owned(text.clone()),
-            other => Cow::Owned(other.to_string()),
-        })
-    };
-    Transformation::parse(find).map_err(|problem| fields.problem(problem.option, problem.message))
-}
-
-/// Sets the header `X-Transformations` to the options that a request asks for. HEAD and info have it too, as in the reference.
-pub(super) fn describe_options(call: &Call, asked: &Transformation, headers: &mut HeaderMap) {
-    let options = asked.to_header_text(call.storage.images().limits());
-    if !options.is_empty() {
-        insert(headers, TRANSFORMATIONS, &options);
-    }
-}
+use crate::target::Target;
 
 /// `GET /render/image/…`
 pub(super) async fn render(mut call: Call, door: Door, target: &Target) -> Result<Response<Body>, Error> {

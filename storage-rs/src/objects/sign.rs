@@ -6,17 +6,17 @@ use axum::body::Body;
 use http::Response;
 use serde_json::{Map, Value, json};
 
-use super::upload::read_metadata_header;
+use super::transformation::check_options;
+use super::user_metadata::read_metadata_header;
 use super::write::{self, NewObject, announced_metadata};
-use super::{Target, render};
 use crate::caller::signed_url::{self, Scope as TokenScope};
-use crate::database::policies;
 use crate::database::rows::text as column;
 use crate::database::{array, sql, text};
 use crate::error::Error;
 use crate::request::fields::Fields;
 use crate::request::{Call, json_body};
-use crate::{names, response};
+use crate::target::Target;
+use crate::{names, policies, response};
 
 /// The most URLs of a request.
 const MAXIMUM_PATHS: usize = 1000;
@@ -32,7 +32,7 @@ pub(super) async fn sign(mut call: Call, target: &Target, body: Body) -> Result<
     fields.require(&["expiresIn"])?;
     let lifetime = read_lifetime(&fields)?;
     let (transformation, format) = match fields.object("transform")? {
-        Some(options) => (Some(render::check_options(&options)?), options.text("format")?),
+        Some(options) => (Some(check_options(&options)?), options.text("format")?),
         None => (None, None),
     };
     call.authenticate()?;

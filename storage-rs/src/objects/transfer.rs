@@ -6,18 +6,18 @@ use http::Response;
 use postgrest_rs::sql::Value as SqlValue;
 use serde_json::{Map, Value, json};
 
-use super::read::OBJECT;
-use super::upload::read_metadata_header;
+use super::user_metadata::read_metadata_header;
 use super::write::{self, NewObject, new_version};
-use super::{Target, complete, delete_files};
 use crate::backend::{BackendError, ContentHeaders, FileKey};
 use crate::database::rows::{json as json_column, text as column};
-use crate::database::{End, Step, nullable, policies, sql, text};
+use crate::database::{End, Step, nullable, sql, text};
 use crate::error::Error;
 use crate::names::{check_object_name, is_owner_uuid};
+use crate::object_row::OBJECT;
 use crate::request::fields::Fields;
-use crate::request::{Call, json_body};
-use crate::response;
+use crate::request::{Call, complete, json_body};
+use crate::target::Target;
+use crate::{policies, response};
 
 /// The attempts while other requests write the source.
 const ATTEMPTS: usize = 3;
@@ -175,7 +175,7 @@ async fn try_rename(call: &Call, source: &Target, destination: &Target) -> Resul
     let is_moved = moved.as_ref().is_ok_and(|rows| !rows.is_empty());
     // After a lost connection either file may have the row: the sweeper decides.
     if !moved.as_ref().is_err_and(|error| error.may_have_happened) {
-        delete_files(&call.storage, &[if is_moved { old } else { new }]).await;
+        call.storage.delete_files(&[if is_moved { old } else { new }]).await;
     }
     moved.map(|_| is_moved)
 }

@@ -1,32 +1,20 @@
 //! Uploads of one request: raw content, or a form.
 
 use axum::body::Body;
-use base64::Engine;
-use base64::alphabet;
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use futures::StreamExt;
 use http::Response;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::form::{Form, FormFile};
+use super::content::{LimitedContent, body_content};
+use super::form::{Form, FormFields, FormFile};
+use super::user_metadata::{check_metadata, read_metadata_header, user_metadata_column};
 use super::write::{self, ContentCheck, NewObject, announced_metadata, new_version};
-use super::{LimitedContent, Target, body_content, complete};
 use crate::backend::{BackendError, Content, ContentHeaders, FileFacts};
 use crate::caller::signed_url::{self, Scope as TokenScope};
 use crate::error::Error;
-use crate::request::{Call, json_body};
+use crate::request::{Call, complete, json_body};
+use crate::target::Target;
 use crate::{names, response};
-
-/// The largest header `X-Metadata`, in bytes, before it is decoded.
-const MAXIMUM_METADATA: usize = 1024 * 1024;
-
-/// Standard base64 as Node reads it: padding may be missing, and what is left over is dropped.
-const LENIENT: GeneralPurpose = GeneralPurpose::new(
-    &alphabet::STANDARD,
-    GeneralPurposeConfig::new()
-        .with_decode_allow_trailing_bits(true)
-        .with_decode_padding_mode(DecodePaddingMode::Indifferent),
-);
 
 /// What is written, and by whose right.
 struct Upload {
@@ -87,35 +75,6 @@ fn check_content_type(call: &Call) -> Result<(), Error> {
     if json_body::is_media_type(essence.trim()) { Ok(()) } else { Err(Error::content_type_header()) }
 }
 
-/// The metadata in a header: base64 of JSON. What is neither does not count.
-///
-/// # Errors
-/// 400: it is JSON, but no object.
-pub(crate) fn read_metadata_header(call: &Call) -> Result<Option<Value>, Error> {
-    let sent = call.header("x-metadata").filter(|text| text.len() <= MAXIMUM_METADATA).and_then(|text| {
-        let standard = text.replace('-', "+").replace('_', "/");
-        let digits: String = standard.chars().filter(|c| c.is_ascii_alphanumeric() || "+/".contains(*c)).collect();
-        serde_json::from_slice(&LENIENT.decode(digits).ok()?).ok()
-    });
-    check_metadata(sent, "x-metadata")
-}
-
-/// Checks that the metadata of the user is an object, or null.
-fn check_metadata(sent: Option<Value>, parameter: &str) -> Result<Option<Value>, Error> {
-    match sent {
-        None | Some(Value::Null | Value::Object(_)) => Ok(sent),
-        Some(_) => Err(Error::invalid_parameter(parameter)),
-    }
-}
-
-/// The column `user_metadata`: an object, whatever was sent.
-pub(crate) fn user_metadata_column(sent: Option<Value>) -> Value {
-    match sent {
-        Some(Value::Object(members)) => Value::Object(members),
-        _ => Value::Object(Map::new()),
-    }
-}
-
 async fn store(call: Call, upload: Upload, body: Body) -> Result<String, Error> {
     let content_type = call.header("content-type").unwrap_or_default();
     if content_type.starts_with("multipart/form-data") {
@@ -160,7 +119,7 @@ fn is_small(call: &Call, upload: &Upload) -> bool {
 
 async fn store_form(call: Call, upload: Upload, mut form: Form) -> Result<String, Error> {
     let Some(file) = form.find_file().await? else { return Err(Error::no_content("No content provided")) };
-    let announce = |file_type: &str, fields: &super::form::FormFields| {
+    let announce = |file_type: &str, fields: &FormFields| {
         Ok::<_, Error>(Announcement {
             mime_type: fields.content_type.clone().unwrap_or_else(|| file_type.to_owned()),
             cache_control: fields.cache_control(),
@@ -211,7 +170,7 @@ impl Drop for StoredFile<'_> {
     fn drop(&mut self) {
         if !self.is_kept {
             let (storage, file) = (std::sync::Arc::clone(&self.call.storage), self.object.file());
-            tokio::spawn(async move { super::delete_files(&storage, &[file]).await });
+            tokio::spawn(async move { storage.delete_files(&[file]).await });
         }
     }
 }

@@ -14,15 +14,15 @@ use postgrest_rs::sql::{Sql, Value as SqlValue};
 use serde_json::{Map, Value, json};
 use tokio_postgres::Row;
 
-use super::Target;
 use crate::backend::{FileFacts, FileKey};
 use crate::database::rows::{json as json_column, text as column};
 use crate::database::scope::Scope;
-use crate::database::{End, Results, Step, array, nullable, policies, sql, text};
+use crate::database::{End, Results, Step, array, nullable, sql, text};
 use crate::error::{Code, Error};
 use crate::names::is_owner_uuid;
-use crate::service::Storage;
-use crate::{mime, robots};
+use crate::storage::Storage;
+use crate::target::Target;
+use crate::{mime, policies, robots};
 
 /// The beginning of a statement that writes the row of an object.
 const INSERT: &str = "INSERT INTO storage.objects (name, bucket_id, version, owner, owner_id, metadata, user_metadata)";
@@ -429,12 +429,12 @@ async fn delete_superfluous(storage: &Arc<Storage>, object: &NewObject, outcome:
     match outcome {
         Ok(written) => {
             if let Some(replaced) = &written.replaced {
-                super::delete_files(storage, std::slice::from_ref(replaced)).await;
+                storage.delete_files(std::slice::from_ref(replaced)).await;
             }
         }
         // After a lost connection the row may be there: the sweeper decides.
         Err(error) if error.may_have_happened => {}
-        Err(_) => super::delete_files(storage, &[object.file()]).await,
+        Err(_) => storage.delete_files(&[object.file()]).await,
     }
 }
 

@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value};
 
-use super::Query;
+use super::query::Query;
 use crate::error::Error;
 
 /// The fields of a part of a request.

@@ -2,7 +2,9 @@
 
 pub mod fields;
 pub mod json_body;
+mod query;
 
+use std::future::Future;
 use std::sync::Arc;
 
 use http::request::Parts;
@@ -12,7 +14,9 @@ use postgrest_rs::service::dependencies::{TokenIsApiKey, machine_time};
 use crate::caller::{Caller, find_token};
 use crate::database::scope::Scope;
 use crate::error::Error;
-use crate::service::Storage;
+use crate::storage::Storage;
+
+pub use self::query::Query;
 
 /// A request on its way to its handler.
 #[derive(Debug)]
@@ -107,30 +111,11 @@ impl Call {
     }
 }
 
-/// The query of a URL.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Query(Vec<(String, String)>);
-
-impl Query {
-    /// Parses `application/x-www-form-urlencoded`.
-    pub fn parse(text: &str) -> Self {
-        let decode = |part: &str| percent_decode_str(&part.replace('+', " ")).decode_utf8_lossy().into_owned();
-        let pairs = text.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            (decode(name), decode(value))
-        });
-        Self(pairs.collect())
-    }
-
-    /// The first value of a parameter.
-    pub fn get(&self, name: &str) -> Option<&str> {
-        self.0.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
-    }
-
-    /// All parameters in their order.
-    pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
-    }
+/// Runs work that is not to stop when the client is gone, and waits for it.
+pub(crate) async fn complete<T: Send + 'static>(
+    work: impl Future<Output = Result<T, Error>> + Send + 'static,
+) -> Result<T, Error> {
+    tokio::spawn(work).await.map_err(Error::internal)?
 }
 
 /// A path whose percent encoding is malformed.
@@ -153,16 +138,6 @@ pub fn decode_path(part: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn query_is_decoded() {
-        let query = Query::parse("a=1&b=x%20y+z&download&a=2&c=%C3%BC");
-        assert_eq!(query.get("a"), Some("1"));
-        assert_eq!(query.get("b"), Some("x y z"));
-        assert_eq!(query.get("download"), Some(""));
-        assert_eq!(query.get("c"), Some("ü"));
-        assert_eq!(query.get("d"), None);
-    }
 
     #[test]
     fn malformed_paths_are_refused() {

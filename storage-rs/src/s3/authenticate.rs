@@ -4,12 +4,12 @@ use axum::body::Body;
 
 use super::chunked::{ChunkSigner, Chunking};
 use super::digests;
-use super::signature::{ServerKey, Signature, SignatureProblem, SignedRequest, parse_query, verify};
 use crate::backend::Content;
 use crate::caller::Caller;
 use crate::error::{Code, Error};
-use crate::objects::body_content;
+use crate::objects::content::{LimitedContent, body_content};
 use crate::request::Call;
+use crate::signature::{ServerKey, Signature, SignatureProblem, SignedRequest, parse_query, verify};
 
 /// What the signature of a request says about its body.
 pub(super) struct Signed {
@@ -144,7 +144,7 @@ impl Signed {
         };
         // The coding adds to the bytes of the body, but never that much.
         let coded = body_content(body, limit.saturating_mul(2).saturating_add(1024 * 1024));
-        let content = crate::objects::LimitedContent::new(chunking.decode(coded), limit);
+        let content = LimitedContent::new(chunking.decode(coded), limit);
         digests::verify_declared(&call.parts.headers, None, futures::StreamExt::boxed(content)).map_err(malformed)
     }
 

@@ -2,8 +2,8 @@
 
 use http::StatusCode;
 
-use super::Request;
 use super::answer::S3Answer;
+use super::request::Request;
 use super::xml::Element;
 use crate::buckets;
 use crate::database::rows::{TIME, text as column};

@@ -10,8 +10,9 @@ use futures::StreamExt;
 use futures::stream;
 use memchr::memmem;
 
-use super::digests::{RunningDigest, sha256};
+use super::digests::RunningDigest;
 use crate::backend::{Content, ContentError};
+use crate::signature::sha256;
 
 /// The longest first line of a chunk, in bytes.
 const MAXIMUM_HEADER: usize = 256;

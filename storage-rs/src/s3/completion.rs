@@ -14,7 +14,6 @@ use crate::backend::{ContentHeaders, FileFacts, FileKey, concatenate};
 use crate::database::rows::text as column;
 use crate::database::{sql, text};
 use crate::error::Error;
-use crate::objects::delete_files;
 use crate::objects::write::{self, NewObject};
 
 /// The characters of a version that say which parts of which upload it has; the others are random.
@@ -75,17 +74,17 @@ impl Completion {
         match self.uploads.complete(&self.upload, &object).await {
             Ok(Some((written, mut files))) => {
                 files.extend(written.replaced);
-                delete_files(storage, &files).await;
+                storage.delete_files(&files).await;
                 Ok(facts.etag)
             }
             Ok(None) => {
-                delete_files(storage, &[object.file()]).await;
+                storage.delete_files(&[object.file()]).await;
                 self.find_completed(&object).await
             }
             Err(error) => {
                 // After a lost connection the row may be there: the sweeper decides.
                 if !error.may_have_happened {
-                    delete_files(storage, &[object.file()]).await;
+                    storage.delete_files(&[object.file()]).await;
                 }
                 Err(error)
             }

@@ -1,6 +1,6 @@
 //! Digests that clients declare of content, and their comparison while the content passes.
 
-use aws_lc_rs::digest::{self, Context, SHA1_FOR_LEGACY_USE_ONLY, SHA256};
+use aws_lc_rs::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY, SHA256};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use crc::{CRC_32_ISCSI, CRC_32_ISO_HDLC, CRC_64_NVME, Crc, Table};
@@ -14,11 +14,6 @@ use crate::backend::{Content, ContentError};
 static CRC32: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISO_HDLC);
 static CRC32C: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISCSI);
 static CRC64: Crc<u64, Table<16>> = Crc::<u64, Table<16>>::new(&CRC_64_NVME);
-
-/// The SHA-256 of bytes.
-pub(crate) fn sha256(bytes: &[u8]) -> Vec<u8> {
-    digest::digest(&SHA256, bytes).as_ref().to_vec()
-}
 
 /// A digest of the bytes so far.
 pub(crate) enum RunningDigest {

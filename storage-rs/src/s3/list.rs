@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::Request;
 use super::answer::S3Answer;
-use super::signature::encode;
+use super::request::Request;
 use super::xml::Element;
 use crate::error::Error;
 use crate::objects::list_v2::{Cursor, Page, PageRequest, list_page};
+use crate::signature::encode;
 
 /// The most entries of a list.
 const MAXIMUM_KEYS: u32 = 1000;

@@ -9,14 +9,14 @@ mod authenticate;
 mod buckets;
 mod chunked;
 mod completion;
-pub(crate) mod digests;
+mod digests;
 mod list;
 mod multipart;
 mod multipart_rows;
 mod objects;
 mod policy;
 mod post_form;
-pub(crate) mod signature;
+mod request;
 mod upload;
 mod xml;
 
@@ -27,13 +27,13 @@ use http::request::Parts;
 use http::{HeaderMap, Method, Response, StatusCode};
 
 use self::answer::{S3Answer, failure};
-use self::authenticate::Signed;
+use self::request::Request;
 use crate::caller::Caller;
 use crate::error::Error;
-use crate::objects::Target;
 use crate::request::{Call, Query, decode_path};
 use crate::response;
-use crate::service::Storage;
+use crate::storage::Storage;
+use crate::target::Target;
 
 /// An operation of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,14 +133,6 @@ impl Operation {
     }
 }
 
-/// A request with a verified signature.
-struct Request {
-    call: Call,
-    /// Bucket and name; either may be empty.
-    target: Target,
-    signed: Signed,
-}
-
 /// Answers a request. `rest` is the path behind `/s3`, as it was sent.
 pub async fn handle(storage: &Arc<Storage>, parts: Parts, body: Body, rest: &str) -> Response<Body> {
     let method = parts.method.clone();
@@ -212,37 +204,6 @@ impl Request {
             }
         }
     }
-
-    /// A whole number in the query.
-    fn number(&self, name: &str, least: u32, greatest: u32) -> Result<Option<u32>, Error> {
-        let Some(text) = self.call.query.get(name) else { return Ok(None) };
-        let problem = |message: String| Error::validation(format!("Querystring, {name} {message}"));
-        let number: i64 = text.trim().parse().map_err(|_| problem("must be integer".to_owned()))?;
-        match u32::try_from(number) {
-            Ok(number) if number < least => Err(problem(format!("must be >= {least}"))),
-            Err(_) if number < 0 => Err(problem(format!("must be >= {least}"))),
-            Ok(number) if number <= greatest => Ok(Some(number)),
-            _ => Err(problem(format!("must be <= {greatest}"))),
-        }
-    }
-
-    /// The metadata that the client gives an object: the fields `x-amz-meta-…`.
-    fn user_metadata(&self) -> Option<serde_json::Value> {
-        read_user_metadata(
-            self.call
-                .parts
-                .headers
-                .iter()
-                .filter_map(|(name, value)| Some((name.as_str(), std::str::from_utf8(value.as_bytes()).ok()?))),
-        )
-    }
-}
-
-/// The fields `x-amz-meta-…` as a JSON object; `None` if there is none.
-fn read_user_metadata<'a>(fields: impl Iterator<Item = (&'a str, &'a str)>) -> Option<serde_json::Value> {
-    let members: serde_json::Map<String, serde_json::Value> =
-        fields.filter_map(|(name, value)| Some((name.strip_prefix("x-amz-meta-")?.to_owned(), value.into()))).collect();
-    (!members.is_empty()).then_some(serde_json::Value::Object(members))
 }
 
 #[cfg(test)]

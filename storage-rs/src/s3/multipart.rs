@@ -7,28 +7,25 @@ use foundation::time::format_milliseconds;
 use http::StatusCode;
 use serde_json::{Map, Value};
 
-use super::Request;
 use super::answer::S3Answer;
 use super::completion::Completion;
 use super::multipart_rows::{PartRow, UploadRow, Uploads, decode_marker, encode_marker, part_file};
-use super::objects::{parse_copy_source, parse_document, read_document, refused_replacement};
-use super::signature::encode;
+use super::objects::{DEFAULT_TYPE, parse_copy_source, parse_document, read_document, refused_replacement};
+use super::request::Request;
 use super::xml::{Element, child_text, children};
 use crate::backend::{Content, ContentHeaders, FileKey};
 use crate::database::rows::{TIME, text as column};
 use crate::database::{sql, text};
 use crate::error::{Code, Error};
 use crate::objects::write::{self, BucketLimits, NewObject, announced_metadata};
-use crate::objects::{complete, delete_files};
+use crate::request::complete;
+use crate::signature::encode;
 use crate::{mime, names};
 
 /// The most parts.
 const MAXIMUM_PARTS: u32 = 10_000;
 /// The most entries of a list.
 const MAXIMUM_ENTRIES: u32 = 1000;
-/// The type of an object without one.
-pub(super) const DEFAULT_TYPE: &str = "application/octet-stream";
-
 /// A part in a request that completes an upload.
 struct WantedPart {
     number: i32,
@@ -135,7 +132,7 @@ impl Request {
         match self.write_part(&uploads, upload, number, content).await {
             Ok((part, former)) => {
                 let files: Vec<FileKey> = former.iter().map(|part| part_file(&self.target, &part.id)).collect();
-                delete_files(&self.call.storage, &files).await;
+                self.call.storage.delete_files(&files).await;
                 let surplus = former.iter().map(|part| part.size).sum::<i64>() + reserved - part.size;
                 if surplus != 0 {
                     self.give_back(&uploads, upload, surplus).await;
@@ -179,7 +176,7 @@ impl Request {
         match uploads.insert_part(upload, &part, self.call.caller.owner.as_deref()).await {
             Ok(former) => Ok((part, former)),
             Err(error) => {
-                delete_files(&self.call.storage, &[file]).await;
+                self.call.storage.delete_files(&[file]).await;
                 Err(error)
             }
         }
@@ -247,7 +244,7 @@ impl Request {
         let (uploads, storage) = (self.uploads(), Arc::clone(&self.call.storage));
         complete(async move {
             let parts = uploads.delete(&upload).await?;
-            delete_files(&storage, &parts).await;
+            storage.delete_files(&parts).await;
             Ok(())
         })
         .await?;

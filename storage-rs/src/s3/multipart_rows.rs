@@ -16,9 +16,9 @@ use crate::database::rows::{TIME, json, text as column};
 use crate::database::scope::Scope;
 use crate::database::{End, Results, Step, nullable, sql, text};
 use crate::error::{Code, Error};
-use crate::objects::Target;
 use crate::objects::write::{self, NewObject, Written};
-use crate::service::Storage;
+use crate::storage::Storage;
+use crate::target::Target;
 
 /// The attempts to change the reserved bytes while other requests do.
 const ATTEMPTS: usize = 20;

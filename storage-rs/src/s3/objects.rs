@@ -7,22 +7,23 @@ use chrono::DateTime;
 use http::{HeaderMap, HeaderName, StatusCode};
 use serde_json::{Map, Value};
 
-use super::Request;
 use super::answer::S3Answer;
-use super::multipart::DEFAULT_TYPE;
+use super::request::Request;
 use super::xml::{Element, child_text, children};
 use crate::backend::BackendError;
 use crate::database::rows::{json as json_column, text as column};
 use crate::database::{array, sql, text};
 use crate::error::{Code, Error};
-use crate::objects::Target;
-use crate::objects::read::{Found, OBJECT};
+use crate::object_row::{Found, OBJECT};
 use crate::objects::remove::{remove_object, remove_objects};
 use crate::objects::transfer::{CopyOrder, copy_object};
 use crate::range;
 use crate::request::{decode_path, json_body};
 use crate::response::{header_value, http_date};
+use crate::target::Target;
 
+/// The type of an object without one.
+pub(super) const DEFAULT_TYPE: &str = "application/octet-stream";
 /// The largest document in a body, in bytes: a list of 10,000 parts, or of 1,000 names.
 const MAXIMUM_DOCUMENT: usize = 2 * 1024 * 1024;
 /// The most names in a request that deletes.

@@ -10,13 +10,14 @@ use multer::{Constraints, Multipart, SizeLimit};
 use super::answer::S3Answer;
 use super::authenticate::verify_signature;
 use super::policy::{self, PolicyProblem};
-use super::read_user_metadata;
-use super::signature::Signature;
+use super::request::read_user_metadata;
 use super::upload::{Announced, store};
 use crate::backend::{ContentError, ContentHeaders};
 use crate::error::{Code, Error};
-use crate::objects::{LimitedContent, Target};
+use crate::objects::content::LimitedContent;
 use crate::request::Call;
+use crate::signature::Signature;
+use crate::target::Target;
 
 /// The most fields of a form.
 const MAXIMUM_FIELDS: usize = 20;

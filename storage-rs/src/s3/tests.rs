@@ -13,8 +13,8 @@ use serde_json::json;
 
 use super::chunked::{ChunkSigner, Chunking};
 use super::policy::{self, PolicyProblem};
-use super::signature::{ServerKey, Signature, SignatureProblem, SignedRequest, parse_query, verify};
 use crate::backend::{Content, ContentError};
+use crate::signature::{ServerKey, Signature, SignatureProblem, SignedRequest, parse_query, verify};
 
 const KEY: ServerKey<'static> = ServerKey {
     access_key: "AKIAIOSFODNN7EXAMPLE",

@@ -6,15 +6,15 @@ use axum::body::Body;
 use http::StatusCode;
 use serde_json::Value;
 
-use super::Request;
 use super::answer::S3Answer;
 use super::objects::refused_replacement;
+use super::request::Request;
 use crate::backend::{Content, ContentHeaders};
 use crate::error::Error;
 use crate::names;
 use crate::objects::write::{self, ContentCheck, NewObject};
-use crate::objects::{Target, complete};
-use crate::request::Call;
+use crate::request::{Call, complete};
+use crate::target::Target;
 
 /// The object that stands for an empty folder.
 const PLACEHOLDER: &str = ".emptyFolderPlaceholder";
@@ -97,7 +97,7 @@ pub(super) async fn store(
     let content = open(call, limit)?;
     let facts = storage.backend().put(&object.file(), &headers, content).await?;
     if facts.size < least {
-        crate::objects::delete_files(storage, &[object.file()]).await;
+        storage.delete_files(&[object.file()]).await;
         return Err(Error::access_denied("Policy condition failed: the file is too small"));
     }
     let etag = facts.etag.clone();

@@ -6,17 +6,20 @@ use axum::body::Body;
 use http::StatusCode;
 use uuid::Uuid;
 
+use super::answer::Answer;
 use super::location::UploadId;
-use super::lock::UploadLock;
 use super::problem::TusProblem;
+use super::request::Request;
 use super::upload::Upload;
-use super::{Answer, Request};
 use crate::backend::{BackendError, ContentError};
 use crate::database::scope::Scope;
 use crate::error::Error;
+use crate::objects::content::body_content;
 use crate::objects::write::{self, NewObject};
-use crate::objects::{self, Target, body_content, delete_files};
-use crate::service::Storage;
+use crate::request::complete;
+use crate::storage::Storage;
+use crate::target::Target;
+use crate::upload_locks::UploadLock;
 
 impl Request {
     fn parse_id(segment: &str) -> Result<UploadId, TusProblem> {
@@ -120,7 +123,7 @@ impl Request {
             replaces: self.is_upsert() || upload.description.is_upsert,
             upload,
         };
-        Ok(objects::complete(async move {
+        Ok(complete(async move {
             let completed = completion.run().await;
             drop(lock);
             completed
@@ -207,13 +210,13 @@ impl Completion {
         match write::write_row(&self.storage, &self.service, &object).await {
             Ok(written) => {
                 if let Some(replaced) = &written.replaced {
-                    delete_files(&self.storage, std::slice::from_ref(replaced)).await;
+                    self.storage.delete_files(std::slice::from_ref(replaced)).await;
                 }
             }
             Err(error) => {
                 // After a failure of the database the file waits for the next request; otherwise it never becomes an object.
                 if error.status < 500 {
-                    delete_files(&self.storage, std::slice::from_ref(&file)).await;
+                    self.storage.delete_files(std::slice::from_ref(&file)).await;
                     staging.remove(self.upload.id).await?;
                 }
                 return Err(error);

@@ -10,7 +10,7 @@ use super::metadata::UploadMetadata;
 use super::problem::TusProblem;
 use crate::backend::{BackendError, ContentHeaders, FileKey, Staging};
 use crate::error::Error;
-use crate::objects::user_metadata_column;
+use crate::objects::user_metadata::user_metadata_column;
 
 /// The type of content without one.
 const DEFAULT_TYPE: &str = "application/octet-stream";

@@ -12,9 +12,10 @@ use jsonwebtoken::{EncodingKey, Header};
 use serde_json::{Value, json};
 use storage_rs::backend::Backend;
 use storage_rs::backend::disk::DiskBackend;
+use storage_rs::clock::Clock;
 use storage_rs::config::{Config, Environment};
 use storage_rs::database::{Database, schema};
-use storage_rs::service::{Clock, Storage};
+use storage_rs::storage::Storage;
 use tokio::sync::OnceCell;
 use tokio_postgres::Client;
 

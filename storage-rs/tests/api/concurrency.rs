@@ -391,7 +391,7 @@ async fn resumable_upload_is_completed_once_although_its_client_hangs_up() {
 }
 
 /// Deletes objects of the bucket `b`.
-async fn remove(storage: &std::sync::Arc<storage_rs::service::Storage>, names: &[String]) -> http::Response<Bytes> {
+async fn remove(storage: &std::sync::Arc<storage_rs::storage::Storage>, names: &[String]) -> http::Response<Bytes> {
     let body = json!({ "prefixes": names }).to_string();
     send(storage, "DELETE", "/object/b", &[("content-type", "application/json")], body).await
 }

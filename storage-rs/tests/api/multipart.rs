@@ -16,7 +16,7 @@ use storage_rs::backend::disk::DiskBackend;
 use storage_rs::backend::{
     Backend, BackendError, Content, ContentHeaders, FileFacts, FileKey, ListedFile, Space, Staging,
 };
-use storage_rs::service::Storage;
+use storage_rs::storage::Storage;
 use storage_rs::sweep;
 use tokio::sync::Semaphore;
 

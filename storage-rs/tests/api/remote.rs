@@ -11,8 +11,8 @@ use http_edge::HttpLimits;
 use serde_json::json;
 use storage_rs::backend::Backend;
 use storage_rs::backend::remote::RemoteBackend;
+use storage_rs::clock::Clock;
 use storage_rs::config::S3BackendSettings;
-use storage_rs::service::Clock;
 use storage_rs::sweep;
 
 use crate::api::{TestApi, json_of, send};

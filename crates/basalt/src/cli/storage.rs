@@ -13,7 +13,7 @@ use storage_rs::anonymise::{self, Anonymised, Survey};
 use storage_rs::config::{Config, Environment};
 use storage_rs::error::Error;
 use storage_rs::seed;
-use storage_rs::service::Storage;
+use storage_rs::storage::Storage;
 use storage_rs::sweep::{self, Report};
 
 use super::process::build_runtime;

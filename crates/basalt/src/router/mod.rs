@@ -36,7 +36,7 @@ use http_edge::request::{
 use orders::OrderService;
 use orders::http::{is_order_path, logged_path};
 use postgrest_rs::service::DataApi;
-use storage_rs::service::Storage;
+use storage_rs::storage::Storage;
 use tokio::sync::watch;
 use tower::ServiceExt;
 

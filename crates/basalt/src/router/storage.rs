@@ -8,7 +8,7 @@ use http::Method;
 use http_edge::isolate_foreign_content;
 use http_edge::request::cors;
 use postgrest_rs::service::dependencies::TokenIsApiKey;
-use storage_rs::service::Storage;
+use storage_rs::storage::Storage;
 
 use super::content_host::ContentHost;
 use super::explain::AnsweredRequest;

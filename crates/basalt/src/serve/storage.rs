@@ -16,7 +16,7 @@ use storage_rs::caller::keys::Keys;
 use storage_rs::caller::token_check::TokenCheck;
 use storage_rs::config::{BackendSettings, Config as StorageConfig, Environment};
 use storage_rs::seed::{self, BucketSeed};
-use storage_rs::service::Storage;
+use storage_rs::storage::Storage;
 use storage_rs::sweep;
 
 use super::source::DatabaseSource;

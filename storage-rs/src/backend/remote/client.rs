@@ -7,10 +7,9 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use reqwest::{Response, Url};
 
 use crate::backend::BackendError;
+use crate::clock::Clock;
 use crate::config::S3BackendSettings;
-use crate::s3::digests::sha256;
-use crate::s3::signature::{ServerKey, SignedRequest, encode, sign};
-use crate::service::Clock;
+use crate::signature::{ServerKey, SignedRequest, encode, sha256, sign};
 
 /// How often a request is sent, the first time included.
 const ATTEMPTS: u32 = 4;

@@ -22,8 +22,8 @@ use self::client::{Client, Request, invalid};
 use super::{
     Backend, BackendError, Content, ContentError, ContentHeaders, FileFacts, FileKey, ListedFile, Space, Staging,
 };
+use crate::clock::Clock;
 use crate::config::S3BackendSettings;
-use crate::service::Clock;
 
 /// The largest object that one request copies: 5 GiB.
 const MAXIMUM_COPY: u64 = 5 * 1024 * 1024 * 1024;

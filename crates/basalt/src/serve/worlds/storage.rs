@@ -24,8 +24,9 @@ use storage_rs::backend::disk::DiskBackend;
 use storage_rs::backend::{
     Appended, Backend, BackendError, Content, ContentHeaders, FileFacts, FileKey, ListedFile, Space, Staging,
 };
+use storage_rs::clock::Clock;
 use storage_rs::seed;
-use storage_rs::service::{Clock, Storage};
+use storage_rs::storage::Storage;
 use test_bench::backend::BackendPlan;
 use uuid::Uuid;
 

@@ -42,7 +42,7 @@ impl Default for UploadLocks {
 
 /// The right to write to an upload.
 #[derive(Debug)]
-pub(super) struct UploadLock {
+pub(crate) struct UploadLock {
     _guard: OwnedMutexGuard<()>,
     requests: watch::Receiver<u64>,
     _interest: Interest,
@@ -69,7 +69,7 @@ impl Drop for Interest {
 
 impl UploadLocks {
     /// Waits until no other request works on an upload; `None` if one does not end.
-    pub(super) async fn acquire(&self, id: Uuid) -> Option<UploadLock> {
+    pub(crate) async fn acquire(&self, id: Uuid) -> Option<UploadLock> {
         let (interest, holder, requests) = self.enter(id);
         let receiver = requests.subscribe();
         let guard = if let Ok(guard) = Arc::clone(&holder).try_lock_owned() {
@@ -107,7 +107,7 @@ impl UploadLocks {
 
 impl UploadLock {
     /// Content that ends soon after another request wants the upload. What arrived before is kept.
-    pub(super) fn bind(&self, content: Content) -> Content {
+    pub(crate) fn bind(&self, content: Content) -> Content {
         let mut requests = self.requests.clone();
         let asked = async move {
             // The sender lives as long as the lock.
@@ -120,7 +120,7 @@ impl UploadLock {
     }
 
     /// Whether another request wants the upload.
-    pub(super) fn is_wanted(&self) -> bool {
+    pub(crate) fn is_wanted(&self) -> bool {
         self.requests.has_changed().unwrap_or(false)
     }
 }

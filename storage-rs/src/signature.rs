@@ -2,12 +2,11 @@
 //!
 //! <https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-authenticating-requests.html>
 
+use aws_lc_rs::digest::{self, SHA256};
 use aws_lc_rs::hmac::{self, HMAC_SHA256, Key};
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 use http::{HeaderMap, Method};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
-
-use super::digests::sha256;
 
 /// Everything but the unreserved characters of RFC 3986 §2.3.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
@@ -36,6 +35,11 @@ const UNSIGNABLE: [&str; 14] = [
     "user-agent",
     "x-amzn-trace-id",
 ];
+
+/// The SHA-256 of bytes.
+pub(crate) fn sha256(bytes: &[u8]) -> Vec<u8> {
+    digest::digest(&SHA256, bytes).as_ref().to_vec()
+}
 
 /// Why a signature is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

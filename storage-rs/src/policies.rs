@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::rows::text as column;
-use super::scope::Scope;
-use super::{array, sql, text};
+use crate::database::rows::text as column;
+use crate::database::scope::Scope;
+use crate::database::{array, sql, text};
 use crate::error::policy_refusal::PolicyRefusal;
 use crate::error::{Code, Error};
-use crate::service::Storage;
+use crate::storage::Storage;
 
 /// A table of the schema `storage`, and the commands that a request needs policies of it for.
 #[derive(Debug, Clone, Copy)]

@@ -7,9 +7,9 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::Target;
-use super::read::Found;
 use crate::database::Database;
+use crate::object_row::Found;
+use crate::target::Target;
 
 /// The most rows.
 const MAXIMUM_ROWS: usize = 2048;
