@@ -48,6 +48,7 @@ pub enum Code {
     NoSuchBucket,
     NoSuchKey,
     NoSuchUpload,
+    NotImplemented,
     NotSupported,
     PreconditionFailed,
     RequestTimeTooSkewed,
@@ -255,6 +256,11 @@ impl Error {
         Self::new(Code::InvalidRequest, 404, "The related resource does not exist")
     }
 
+    /// 501: an operation of the S3 protocol that is not served.
+    pub fn not_implemented(sub_resource: &str) -> Self {
+        Self::new(Code::NotImplemented, 501, format!("The sub-resource {sub_resource} is not implemented"))
+    }
+
     /// 423: another request works on the same object.
     pub fn resource_locked() -> Self {
         Self::new(Code::ResourceLocked, 423, "The resource is locked")
@@ -309,7 +315,7 @@ impl Error {
 
     /// Logs an error that the operator can mend. Others are answers like any.
     pub fn log(&self) {
-        if self.status >= 500 {
+        if self.status >= 500 && self.code != Code::NotImplemented {
             tracing::error!(code = %self.code.name(), cause = self.cause.as_deref(), "a request to the storage API failed");
         }
     }

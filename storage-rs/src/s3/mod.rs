@@ -17,6 +17,7 @@ mod objects;
 mod policy;
 mod post_form;
 mod request;
+mod sub_resource;
 mod upload;
 mod xml;
 
@@ -61,6 +62,8 @@ enum Operation {
     GetObjectTagging,
     GetObject,
     HeadObject,
+    /// An operation on a sub-resource of this name, which is not served.
+    Unserved(&'static str),
 }
 
 impl Operation {
@@ -72,6 +75,10 @@ impl Operation {
         let is_form = headers
             .get(http::header::CONTENT_TYPE)
             .is_some_and(|value| value.as_bytes().starts_with(b"multipart/form-data"));
+        // Before all others: a request about the tags of an object would replace or delete the object itself.
+        if has_bucket && let Some(name) = sub_resource::find_unserved(method, has_name, query) {
+            return Some(Self::Unserved(name));
+        }
         Some(match (method.as_str(), has_bucket, has_name) {
             ("GET", false, _) => Self::ListBuckets,
             ("GET", true, false) if has("uploads") => Self::ListMultipartUploads,
@@ -124,6 +131,7 @@ impl Operation {
             Self::GetObjectTagging => "storage.s3.object.get_tagging",
             Self::GetObject => "storage.s3.object.get",
             Self::HeadObject => "storage.s3.object.info",
+            Self::Unserved(_) => "",
         }
     }
 
@@ -199,6 +207,7 @@ impl Request {
             Operation::GetObjectTagging => self.object_tagging().await,
             Operation::GetObject => self.get_object().await,
             Operation::HeadObject => self.head_object().await,
+            Operation::Unserved(name) => Err(Error::not_implemented(name)),
             Operation::PutObject | Operation::UploadPart | Operation::PostObject => {
                 Ok(S3Answer::new(StatusCode::NOT_FOUND))
             }

@@ -18,3 +18,4 @@ mod signature;
 mod signed_requests;
 mod statements;
 mod steps;
+mod sub_resources;
