@@ -19,7 +19,7 @@ use crate::response;
 const MAXIMUM_LIMIT: i64 = 1000;
 
 /// Ends the name of an object in a cursor: a folder of the same name may exist.
-const OBJECT_MARK: char = '\u{1}';
+pub(crate) const OBJECT_MARK: char = '\u{1}';
 
 /// Base64 with padding or without.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
@@ -93,6 +93,8 @@ pub(crate) struct PageRequest {
     pub(crate) cursor: Option<Cursor>,
     /// The name behind which the list begins, without a cursor.
     pub(crate) start_after: Option<String>,
+    /// The least name in byte order, of a list without folders.
+    pub(crate) least: Option<String>,
     /// `name`, `created_at` or `updated_at`
     pub(crate) column: Option<String>,
     /// `asc` or `desc`
@@ -108,8 +110,9 @@ pub(crate) struct Page {
     pub(crate) next: Option<(Cursor, String)>,
 }
 
-/// The text that is greater than all texts with this beginning, in byte order.
-fn upper_bound(prefix: &str) -> Option<String> {
+/// The least text that is greater than all texts with this beginning, in byte order.
+pub(crate) fn upper_bound(prefix: &str) -> Option<String> {
+    let prefix = prefix.trim_end_matches(char::MAX);
     let last = prefix.chars().next_back()?;
     let next = match last {
         '\u{d7ff}' => '\u{e000}',
@@ -186,7 +189,7 @@ fn next_cursor(
         shown.clone()
     } else if !last["id"].is_null() {
         format!("{shown}{OBJECT_MARK}")
-    } else if shown.len() < request.prefix.len() {
+    } else if shown.is_empty() || shown.len() < request.prefix.len() {
         // A folder without a name: its slash follows that of the prefix.
         format!("{}/", request.prefix)
     } else {
@@ -220,6 +223,9 @@ fn flat_statement(
     }
     if let Some(high) = high {
         add(" AND name COLLATE \"C\" < ?", text(high));
+    }
+    if let Some(least) = &request.least {
+        add(" AND name COLLATE \"C\" >= ?", text(least.as_str()));
     }
     let time =
         time_column.map(|column| format!("coalesce(date_trunc('milliseconds', {column}), 'epoch'::timestamptz)"));
@@ -314,6 +320,7 @@ mod tests {
     fn upper_bound_is_above_all_texts_with_the_beginning() {
         assert_eq!(upper_bound("a/").as_deref(), Some("a0"));
         assert_eq!(upper_bound("\u{d7ff}").as_deref(), Some("\u{e000}"));
+        assert_eq!(upper_bound("a\u{10ffff}\u{10ffff}").as_deref(), Some("b"));
         assert_eq!(upper_bound("\u{10ffff}"), None);
         assert_eq!(upper_bound(""), None);
     }

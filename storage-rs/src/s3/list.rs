@@ -6,11 +6,13 @@ use super::answer::S3Answer;
 use super::request::Request;
 use super::xml::Element;
 use crate::error::Error;
-use crate::objects::list_v2::{Cursor, Page, PageRequest, list_page};
+use crate::objects::list_v2::{Cursor, OBJECT_MARK, Page, PageRequest, list_page, upper_bound};
 use crate::signature::encode;
 
 /// The most entries of a list.
 const MAXIMUM_KEYS: u32 = 1000;
+/// The delimiter of folders.
+const SLASH: &str = "/";
 /// The pages that are read for one list with another delimiter than the slash.
 const MAXIMUM_PAGES: usize = 50;
 
@@ -31,63 +33,101 @@ impl Request {
         }
         self.find_bucket().await?;
         let token = query("continuation-token").filter(|_| is_second_version);
-        let start_after = query(if is_second_version { "start-after" } else { "marker" });
-        let request = PageRequest {
+        let cursor = token.map(Cursor::decode).transpose()?;
+        let after = query(if is_second_version { "start-after" } else { "marker" }).map(|name| name.replace('\0', ""));
+        let delimiter = query("delimiter");
+        let mut request = PageRequest {
             prefix: query("prefix").unwrap_or_default().replace('\0', ""),
-            has_folders: query("delimiter") == Some("/"),
+            has_folders: delimiter == Some(SLASH),
             limit: i64::from(limit),
-            cursor: token.map(Cursor::decode).transpose()?,
-            start_after: start_after.map(|name| name.replace('\0', "")),
-            column: None,
-            order: None,
+            ..PageRequest::default()
         };
-        let page = match query("delimiter") {
-            Some(delimiter) if delimiter != "/" => self.list_by_delimiter(request, delimiter, limit).await?,
-            _ => list_page(&self.call, &self.target.bucket, &request).await?,
+        let page = match delimiter {
+            Some(delimiter) if delimiter != SLASH => {
+                let after = cursor.map(|cursor| cursor.name).or(after);
+                self.list_by_delimiter(request, delimiter, after, limit).await?
+            }
+            _ => {
+                // An object is not the folder of the same name.
+                let is_folder = |name: &str| find_folder(name, &request.prefix, SLASH) == Some(name);
+                let mark = |name: String| if is_folder(&name) { name } else { format!("{name}{OBJECT_MARK}") };
+                request.start_after = if request.has_folders { after.map(mark) } else { after };
+                request.cursor = cursor;
+                self.list_by_slash(&request).await?
+            }
         };
         let listing = Listing { page, limit };
         let children = if is_second_version { self.second_version(&listing) } else { self.first_version(&listing) };
         Ok(S3Answer::document(&Element::new("ListBucketResult", children)))
     }
 
-    /// Lists with another delimiter: names are read in pages, and what a prefix covers is skipped.
-    async fn list_by_delimiter(&self, mut request: PageRequest, delimiter: &str, limit: u32) -> Result<Page, Error> {
-        let mut found = Page::default();
-        let mut last: Option<String> = None;
+    /// Lists everything, or one level of folders. The names of folders end in a slash.
+    async fn list_by_slash(&self, request: &PageRequest) -> Result<Page, Error> {
+        let mut page = list_page(&self.call, &self.target.bucket, request).await?;
+        for folder in &mut page.folders {
+            let name = folder["name"].as_str().unwrap_or_default();
+            // A folder without a name: its slash follows that of the prefix.
+            if name.len() <= request.prefix.len() && request.prefix.ends_with(SLASH) {
+                folder["name"] = format!("{}{SLASH}", request.prefix).into();
+            }
+        }
+        if let Some((cursor, name)) = &mut page.next
+            && request.has_folders
+        {
+            let last = cursor.name.as_str();
+            *name = match last.strip_suffix(OBJECT_MARK) {
+                Some(object) => object.to_owned(),
+                None if last.ends_with(SLASH) => last.to_owned(),
+                None => format!("{last}{SLASH}"),
+            };
+        }
+        Ok(page)
+    }
+
+    /// Lists with another delimiter: names are read in pages, and what a folder covers is skipped. `after` is the last entry of
+    /// the page before.
+    async fn list_by_delimiter(
+        &self,
+        mut request: PageRequest,
+        delimiter: &str,
+        after: Option<String>,
+        limit: u32,
+    ) -> Result<Page, Error> {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let mut found = Page::default();
+        let mut last = after;
+        let mut is_in_last: Option<String> = None;
+        let end = |found: Page, last: Option<String>| Page {
+            next: last.map(|name| (Cursor { name: name.clone(), ..Cursor::default() }, name)),
+            ..found
+        };
         for _ in 0..MAXIMUM_PAGES {
+            if !last.as_deref().is_none_or(|entry| request.begin_behind(entry, delimiter)) {
+                return Ok(found);
+            }
             let page = list_page(&self.call, &self.target.bucket, &request).await?;
             let has_more = page.next.is_some();
-            let mut behind = None;
             for object in page.objects {
                 let name = object["name"].as_str().unwrap_or_default().to_owned();
-                if last.as_deref().is_some_and(|folder| {
-                    found.folders.iter().any(|known| known["name"] == folder) && name.starts_with(folder)
-                }) {
+                if is_in_last.as_deref().is_some_and(|folder| name.starts_with(folder)) {
                     continue;
                 }
                 if found.folders.len() + found.objects.len() == limit {
-                    found.next =
-                        last.map(|name| (Cursor { name: behind_folder(&name, delimiter), ..Cursor::default() }, name));
-                    return Ok(found);
+                    return Ok(end(found, last));
                 }
-                let rest = name.get(request.prefix.len()..).unwrap_or_default();
-                if let Some(position) = rest.find(delimiter) {
-                    let folder = name[..request.prefix.len() + position + delimiter.len()].to_owned();
-                    behind = Some(behind_folder(&folder, delimiter));
+                is_in_last = find_folder(&name, &request.prefix, delimiter).map(str::to_owned);
+                if let Some(folder) = &is_in_last {
                     found.folders.push(serde_json::json!({ "name": folder }));
-                    last = Some(folder);
                 } else {
-                    behind = None;
-                    last = Some(name);
                     found.objects.push(object);
                 }
+                last = Some(is_in_last.clone().unwrap_or(name));
             }
-            let Some((cursor, _)) = page.next.filter(|_| has_more) else { return Ok(found) };
-            request.cursor = Some(behind.map_or(cursor, |name| Cursor { name, ..Cursor::default() }));
+            if !has_more {
+                return Ok(found);
+            }
         }
-        found.next = last.map(|name| (Cursor { name: behind_folder(&name, delimiter), ..Cursor::default() }, name));
-        Ok(found)
+        Ok(end(found, last))
     }
 
     /// A name as the client wants it.
@@ -164,7 +204,19 @@ impl Request {
     }
 }
 
-/// The name behind everything that a folder covers, or the name of an object.
-fn behind_folder(name: &str, delimiter: &str) -> String {
-    if name.ends_with(delimiter) { format!("{name}\u{10ffff}") } else { name.to_owned() }
+impl PageRequest {
+    /// Begins the list behind an entry; `false` if nothing can be there.
+    fn begin_behind(&mut self, entry: &str, delimiter: &str) -> bool {
+        (self.start_after, self.least) = match find_folder(entry, &self.prefix, delimiter) {
+            Some(folder) if folder == entry => (None, upper_bound(folder)),
+            _ => (Some(entry.to_owned()), None),
+        };
+        self.start_after.is_some() || self.least.is_some()
+    }
+}
+
+/// The folder of a name, as the list shows it: up to the first delimiter behind the prefix.
+fn find_folder<'a>(name: &'a str, prefix: &str, delimiter: &str) -> Option<&'a str> {
+    let position = name.strip_prefix(prefix)?.find(delimiter)?;
+    name.get(..prefix.len() + position + delimiter.len())
 }

@@ -14,6 +14,7 @@ mod normalisation;
 mod policies;
 mod recordings;
 mod remote;
+mod s3_lists;
 mod signature;
 mod signed_requests;
 mod statements;
