@@ -111,3 +111,20 @@ async fn sub_resources_that_are_served_stay() {
     let stored = request_with(&api.storage, "PUT", "/s3/b/a.txt?x-id=PutObject", &[], "content").await;
     assert_eq!(stored.status(), StatusCode::OK, "{stored:?}");
 }
+
+#[tokio::test]
+async fn errors_have_no_namespace_and_other_documents_have_one() {
+    let api = TestApi::start(&[]).await;
+    for (target, root, namespace) in [
+        ("/s3/none", "Error", None),
+        ("/s3/", "ListAllMyBucketsResult", Some("http://s3.amazonaws.com/doc/2006-03-01/")),
+    ] {
+        let answer = request_with(&api.storage, "GET", target, &[], "").await;
+        let document = roxmltree::Document::parse(std::str::from_utf8(answer.body()).unwrap()).unwrap();
+        let found = document.root_element().tag_name();
+        assert_eq!((found.name(), found.namespace()), (root, namespace), "{target}");
+    }
+    let [get, head] = ["GET", "HEAD"].map(|method| request_with(&api.storage, method, "/s3/none", &[], ""));
+    let (get, head) = (get.await, head.await);
+    assert_eq!(head.headers()["content-length"], get.body().len().to_string().as_str());
+}
