@@ -128,6 +128,7 @@ async fn try_rename(call: &Call, source: &Target, destination: &Target) -> Resul
     );
     let steps = [
         Step::As(&service),
+        Step::Run(write::select_limits(&destination.bucket)),
         Step::Run(lock_both(source, destination)),
         Step::Run(row),
         Step::As(&caller),
@@ -136,6 +137,7 @@ async fn try_rename(call: &Call, source: &Target, destination: &Target) -> Resul
     ];
     let mut results = call.storage.database().fly(&steps, End::Rollback).await?.into_iter();
     let mut next = || results.next().unwrap_or_else(|| Ok(Vec::new()));
+    let limits = next()?;
     next()?;
     let rows = next()?;
     let (visible, renamed) = (next()?, next());
@@ -150,6 +152,10 @@ async fn try_rename(call: &Call, source: &Target, destination: &Target) -> Resul
     }
     if source == destination {
         return Ok(true);
+    }
+    if source.bucket != destination.bucket {
+        let limits = write::read_limits(&limits, &destination.bucket)?;
+        check_limits(call, &limits, &found.metadata, destination)?;
     }
     let old = FileKey { bucket: source.bucket.clone(), name: source.name.clone(), version: found.version.clone() };
     let new =
@@ -318,7 +324,7 @@ async fn test_copy(
     }
 }
 
-/// The limits of the destination apply to copies too.
+/// The limits of the destination apply to copies, and to objects that come from another bucket, too.
 fn check_limits(
     call: &Call,
     limits: &write::BucketLimits,

@@ -9,6 +9,7 @@ mod cluster;
 mod concurrency;
 mod fuzz;
 mod lists;
+mod moves;
 mod multipart;
 mod normalisation;
 mod policies;
