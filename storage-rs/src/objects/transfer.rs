@@ -107,12 +107,6 @@ fn rename_values(source: &Target, destination: &Target, owner: Option<&str>, ver
 const RENAME: &str = "UPDATE storage.objects SET name = $3, bucket_id = $4, version = $5, \
     owner = coalesce($6::uuid, owner), owner_id = coalesce($7, owner_id)";
 
-/// The statement that locks the rows of a source and its destination, which are locked together in one bucket alone.
-fn lock_both(source: &Target, destination: &Target) -> postgrest_rs::sql::Sql {
-    let other = Some(destination.name.as_str()).filter(|_| source.bucket == destination.bucket);
-    write::lock_rows(&source.bucket, [source.name.as_str()].into_iter().chain(other))
-}
-
 /// Moves an object; `false` when another request wrote the source at the same time.
 async fn try_rename(call: &Call, source: &Target, destination: &Target) -> Result<bool, Error> {
     let (service, caller) = (call.service_scope(), call.scope());
@@ -129,7 +123,7 @@ async fn try_rename(call: &Call, source: &Target, destination: &Target) -> Resul
     let steps = [
         Step::As(&service),
         Step::Run(write::select_limits(&destination.bucket)),
-        Step::Run(lock_both(source, destination)),
+        Step::Run(write::lock_two_rows(source, destination)),
         Step::Run(row),
         Step::As(&caller),
         Step::Run(visible),
@@ -174,7 +168,7 @@ async fn try_rename(call: &Call, source: &Target, destination: &Target) -> Resul
         ),
         values,
     );
-    let locks = [write::lock(destination), lock_both(source, destination)].map(Step::Run);
+    let locks = [write::lock(destination), write::lock_two_rows(source, destination)].map(Step::Run);
     let steps: Vec<Step<'_>> = [Step::As(&service)].into_iter().chain(locks).chain([Step::Run(write)]).collect();
     let results = call.storage.database().fly(&steps, End::Commit).await;
     let moved = results.and_then(|results| results.into_iter().next_back().unwrap_or_else(|| Ok(Vec::new())));

@@ -244,6 +244,15 @@ pub(crate) fn lock_rows<'a>(bucket: &str, names: impl IntoIterator<Item = &'a st
     )
 }
 
+/// The statement that locks the rows of two objects. The order of rows of one bucket is that of [`lock_rows`].
+pub(crate) fn lock_two_rows(one: &Target, other: &Target) -> Sql {
+    sql(
+        "SELECT id FROM storage.objects WHERE (bucket_id = $1 AND name = $2) OR (bucket_id = $3 AND name = $4) \
+         ORDER BY bucket_id COLLATE \"C\", name COLLATE \"C\" FOR UPDATE",
+        [one, other].into_iter().flat_map(|target| [text(target.bucket.as_str()), text(target.name.as_str())]),
+    )
+}
+
 /// The number of the lock on a name: that of the reference, so that its servers and this one exclude one another.
 fn lock_number(path: &str) -> u32 {
     let hash = path.encode_utf16().fold(5381_i32, |hash, unit| {

@@ -13,7 +13,7 @@ use crate::api::{TestApi, json_of, send, sign};
 use crate::cluster::cluster;
 
 /// Lets the cluster write the name of the database before each line of its log.
-async fn name_databases_in_the_log() {
+pub(crate) async fn name_databases_in_the_log() {
     static DONE: OnceCell<()> = OnceCell::const_new();
     DONE.get_or_init(|| async {
         let admin = cluster().connect("postgres").await;
