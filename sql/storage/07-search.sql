@@ -3,7 +3,8 @@
 -- a time, before them. Sorted by a time, prefix and search are patterns of ILIKE.
 --
 -- Under row security the entries of the level are found in byte order, by the index that policies allow (06-lists.sql), and
--- sorted afterwards. Others, and levels with very many entries, are read in the order of lower(name), one page of it.
+-- sorted afterwards; by name no more are found than the page and those before it, where no later name can belong to them.
+-- Others, and levels with very many entries, are read in the order of lower(name), one page of it.
 CREATE OR REPLACE FUNCTION storage.search(
     prefix text,
     bucketname text,
@@ -26,13 +27,18 @@ RETURNS TABLE (
 DECLARE
     most_spellings CONSTANT integer := 64;
     page CONSTANT integer := least(coalesce(limits, 100), 1500);
-    skipped CONSTANT integer := coalesce(offsets, 0);
+    skipped CONSTANT integer := least(coalesce(offsets, 0), 1000000000);
     descending CONSTANT boolean := lower(coalesce(sortorder, 'asc')) <> 'asc';
     sorted_by CONSTANT text := CASE
         WHEN lower(sortcolumn) IN ('updated_at', 'created_at', 'last_accessed_at') THEN lower(sortcolumn)
         ELSE 'name'
     END;
     most_entries CONSTANT integer := CASE sorted_by WHEN 'name' THEN 1000000 ELSE 10000 END;
+    -- Whether lower() adds 32 to capital letters of ASCII: then a later name in byte order that comes earlier in the order of
+    -- lower(name) differs by a capital letter, or by a character that is not of ASCII.
+    has_plain_letters CONSTANT boolean := getdatabaseencoding() = 'UTF8'
+        AND lower('ABCDEFGHIJKLMNOPQRSTUVWXYZ') = 'abcdefghijklmnopqrstuvwxyz';
+    walks_down CONSTANT boolean := descending AND sorted_by = 'name';
     -- The longest name in bytes.
     longest_name CONSTANT integer := 1024;
     greatest_text CONSTANT text := CASE getdatabaseencoding() WHEN 'UTF8' THEN chr(1114111) ELSE chr(255) END;
@@ -57,6 +63,13 @@ DECLARE
     folder text;
     is_folder boolean;
     found_time timestamptz;
+    -- The characters at whose place the order may turn around.
+    least_turning CONSTANT text := CASE WHEN descending THEN '[' ELSE 'A' END;
+    greatest_turning CONSTANT text := CASE WHEN descending THEN 'z' ELSE 'Z' END;
+    -- The entries of the spellings before, and how many of this one are found before the next look at whether they suffice.
+    former_entries integer;
+    enough integer;
+    is_complete boolean;
     neighbours refcursor;
     seek text;
 BEGIN
@@ -102,43 +115,121 @@ BEGIN
             WHEN spelling = '' THEN greatest_text
             ELSE left(spelling, -1) || chr(CASE ascii(right(spelling, 1)) WHEN 55295 THEN 57344 ELSE ascii(right(spelling, 1)) + 1 END)
         END;
+        former_entries := cardinality(entries);
+        enough := CASE WHEN sorted_by = 'name' AND has_plain_letters THEN skipped + page ELSE 2 * most_entries END;
         <<level>>
         LOOP
             in_lower_case := cardinality(entries) > most_entries;
             EXIT everything WHEN in_lower_case;
+
+            IF cardinality(entries) - former_entries >= enough THEN
+                -- A name that is left differs from the last entry at some place by a greater character, or by a lesser one
+                -- where the list descends. Is there one whose order turns around in lower case?
+                peeked := entries[cardinality(entries)];
+                is_complete := substr(peeked, length(spelling) + 1) !~ '[^\x01-\x7f]';
+                FOR place IN length(spelling)..length(peeked) - 1 LOOP
+                    EXIT WHEN NOT is_complete;
+                    letter := substr(peeked, place + 1, 1);
+                    IF NOT descending THEN
+                        PERFORM FROM storage.objects
+                        WHERE bucket_id = bucketname
+                            AND name COLLATE "C" >= left(peeked, place) || chr(128)
+                            AND name COLLATE "C" < left(peeked, place) || greatest_text
+                        LIMIT 1;
+                        is_complete := NOT FOUND;
+                    END IF;
+                    IF is_complete AND letter COLLATE "C" BETWEEN least_turning AND greatest_turning THEN
+                        PERFORM FROM storage.objects
+                        WHERE bucket_id = bucketname
+                            AND name COLLATE "C" >= left(peeked, place) || CASE
+                                WHEN NOT descending THEN '['
+                                WHEN ascii(letter) < 97 THEN 'A'
+                                ELSE upper(letter)
+                            END
+                            AND name COLLATE "C" < left(peeked, place) || CASE
+                                WHEN descending THEN '['
+                                ELSE chr(ascii(letter) + 33)
+                            END
+                        LIMIT 1;
+                        is_complete := NOT FOUND;
+                    END IF;
+                END LOOP;
+                IF is_complete THEN
+                    SELECT count(*) >= skipped + page INTO is_complete
+                    FROM (
+                        SELECT DISTINCT lower(level.entry), CASE WHEN level.first IS NULL THEN level.entry END
+                        FROM unnest(entries[former_entries + 1:], firsts[former_entries + 1:]) AS level (entry, first)
+                        WHERE CASE
+                            WHEN descending THEN lower(level.entry) COLLATE "C" >= lower(peeked)
+                            ELSE lower(level.entry) COLLATE "C" <= lower(peeked)
+                        END
+                    ) AS settled;
+                END IF;
+                EXIT level WHEN is_complete;
+                enough := 2 * (cardinality(entries) - former_entries);
+            END IF;
+
             -- A folder costs one row, however many it holds.
-            SELECT objects.name INTO peeked
-            FROM storage.objects
-            WHERE bucket_id = bucketname AND name COLLATE "C" >= low AND name COLLATE "C" < high
-            ORDER BY name COLLATE "C" LIMIT 1;
+            IF walks_down THEN
+                SELECT objects.name INTO peeked
+                FROM storage.objects
+                WHERE bucket_id = bucketname AND name COLLATE "C" >= low AND name COLLATE "C" < high
+                ORDER BY name COLLATE "C" DESC LIMIT 1;
+            ELSE
+                SELECT objects.name INTO peeked
+                FROM storage.objects
+                WHERE bucket_id = bucketname AND name COLLATE "C" >= low AND name COLLATE "C" < high
+                ORDER BY name COLLATE "C" LIMIT 1;
+            END IF;
             EXIT level WHEN peeked IS NULL;
             folder := storage.get_common_prefix(peeked, spelling, '/');
             IF folder IS NOT NULL THEN
+                IF walks_down THEN
+                    SELECT objects.name INTO peeked
+                    FROM storage.objects
+                    WHERE bucket_id = bucketname AND name COLLATE "C" >= folder AND name COLLATE "C" < high
+                    ORDER BY name COLLATE "C" LIMIT 1;
+                    high := folder;
+                ELSE
+                    low := left(folder, -1) || '0';
+                END IF;
                 entries := entries || folder;
                 firsts := firsts || peeked;
                 times := times || NULL::timestamptz;
-                low := left(folder, -1) || '0';
                 CONTINUE level;
             END IF;
             -- Objects that follow one another are read together.
-            OPEN neighbours FOR
-                SELECT
-                    objects.name,
-                    CASE sorted_by
-                        WHEN 'updated_at' THEN objects.updated_at
-                        WHEN 'last_accessed_at' THEN objects.last_accessed_at
-                        ELSE objects.created_at
-                    END
-                FROM storage.objects
-                WHERE bucket_id = bucketname AND name COLLATE "C" >= low AND name COLLATE "C" < high
-                ORDER BY name COLLATE "C" LIMIT 1000;
+            IF walks_down THEN
+                OPEN neighbours FOR
+                    SELECT objects.name, NULL::timestamptz
+                    FROM storage.objects
+                    WHERE bucket_id = bucketname AND name COLLATE "C" >= low AND name COLLATE "C" < high
+                    ORDER BY name COLLATE "C" DESC LIMIT 1000;
+            ELSE
+                OPEN neighbours FOR
+                    SELECT
+                        objects.name,
+                        CASE sorted_by
+                            WHEN 'updated_at' THEN objects.updated_at
+                            WHEN 'last_accessed_at' THEN objects.last_accessed_at
+                            ELSE objects.created_at
+                        END
+                    FROM storage.objects
+                    WHERE bucket_id = bucketname AND name COLLATE "C" >= low AND name COLLATE "C" < high
+                    ORDER BY name COLLATE "C" LIMIT 1000;
+            END IF;
             LOOP
                 FETCH neighbours INTO peeked, found_time;
                 EXIT WHEN NOT FOUND OR position('/' IN substr(peeked, length(wanted) + 1)) > 0;
                 entries := entries || peeked;
                 firsts := firsts || NULL::text;
                 times := times || coalesce(found_time, 'infinity'::timestamptz);
-                low := peeked || chr(1);
+                IF walks_down THEN
+                    high := peeked;
+                ELSE
+                    low := peeked || chr(1);
+                END IF;
+                EXIT WHEN cardinality(entries) - former_entries >= enough;
             END LOOP;
             CLOSE neighbours;
         END LOOP;

@@ -7,6 +7,7 @@ mod api;
 #[path = "../../../postgrest-rs/tests/database/cluster.rs"]
 mod cluster;
 mod concurrency;
+mod first_list;
 mod fuzz;
 mod lists;
 mod moves;
