@@ -16,6 +16,13 @@ pub fn translate(error: &tokio_postgres::Error) -> Error {
     Error { may_have_happened: true, ..timed_out() }.because(postgrest_rs::execute::error_chain(error))
 }
 
+impl Error {
+    /// Whether the database lacks a function.
+    pub(crate) fn is_undefined_function(&self) -> bool {
+        self.cause.as_deref().is_some_and(|cause| cause.starts_with(SqlState::UNDEFINED_FUNCTION.code()))
+    }
+}
+
 /// The error of a statement that a test lets fail: it was not sent.
 pub(crate) fn of_fault(failure: StatementFailure) -> Error {
     let outcome = match failure {

@@ -50,12 +50,16 @@ pub(super) async fn list(mut call: Call, bucket: &str, body: Body) -> Result<Res
     let folder = if prefix.is_empty() || prefix.ends_with('/') { prefix } else { format!("{prefix}/") };
     let page = Page { limit: limit.min(i64::from(i32::MAX)), offset: offset.min(i64::from(i32::MAX)) };
     let order = order.unwrap_or_else(|| "asc".to_owned());
-    let statement = if call.storage.config().lists_by_case && column == "name" && search.is_empty() {
-        list_by_case(bucket, folder, &page, order)
-    } else {
-        list_without_case(bucket, Beginning { folder, search }, &page, (column, order))
-    };
-    let rows = call.storage.database().run(&call.scope(), statement).await?;
+    let (database, scope) = (call.storage.database(), call.scope());
+    if call.storage.config().lists_by_case && column == "name" && search.is_empty() {
+        match database.run(&scope, list_by_case(bucket, &folder, &page, &order)).await {
+            // The schema is that of a former Supabase Storage.
+            Err(error) if error.is_undefined_function() => {}
+            rows => return Ok(response::ok(&Value::Array(documents(&rows?)?))),
+        }
+    }
+    let statement = list_without_case(bucket, Beginning { folder, search }, &page, (column, order));
+    let rows = database.run(&scope, statement).await?;
     Ok(response::ok(&Value::Array(documents(&rows)?)))
 }
 
@@ -72,13 +76,13 @@ struct Beginning {
 }
 
 /// A page in byte order, which reads no more entries than it and the pages before it have.
-fn list_by_case(bucket: &str, folder: String, page: &Page, order: String) -> Sql {
+fn list_by_case(bucket: &str, folder: &str, page: &Page, order: &str) -> Sql {
     let (limit, offset) = (page.limit.min(MAXIMUM_LIMIT), page.offset);
     sql(
         &format!(
             "SELECT {ENTRY} FROM (\
-                 SELECT substr(listed.name, length($1) + 1) AS name, id, updated_at, created_at, last_accessed_at, \
-                        metadata, ordinality \
+                 SELECT substr(CASE WHEN id IS NULL THEN rtrim(listed.name, '/') ELSE listed.name END, length($1) + 1) AS name, \
+                        id, updated_at, created_at, last_accessed_at, metadata, ordinality \
                  FROM storage.list_objects_with_delimiter($2, $1, '/', $3::integer, '', '', $4) WITH ORDINALITY AS listed \
                  ORDER BY ordinality OFFSET $5::integer) AS entries \
              ORDER BY ordinality"

@@ -59,9 +59,9 @@ const SERVED: [(Method, bool, &str); 6] = [
 /// Finds the sub-resource that a request is about, if it is not served.
 pub(super) fn find_unserved(method: &Method, is_of_object: bool, query: &Query) -> Option<&'static str> {
     KNOWN.into_iter().find(|name| {
-        let is_served = SERVED.iter().any(|(served, of_object, other)| {
-            served == method && *of_object == is_of_object && other == name
-        });
+        let is_served = SERVED
+            .iter()
+            .any(|(served, of_object, other)| served == method && *of_object == is_of_object && other == name);
         !is_served && query.get(name).is_some()
     })
 }

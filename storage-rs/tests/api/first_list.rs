@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use http::StatusCode;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
+use serde_json::json;
 
-use crate::api::TestApi;
+use crate::api::{TestApi, json_of, send};
 
 /// The buckets that are compared.
 const CASES: usize = 150;
@@ -115,9 +117,35 @@ async fn pages_are_those_of_the_whole_level() {
             // Folders are shown without all their last slashes.
             let wanted: Vec<String> = wanted
                 .iter()
-                .map(|entry| if entry.ends_with('/') { format!("{}/", entry.trim_end_matches('/')) } else { entry.clone() })
+                .map(
+                    |entry| {
+                        if entry.ends_with('/') { format!("{}/", entry.trim_end_matches('/')) } else { entry.clone() }
+                    },
+                )
                 .collect();
             assert_eq!(found, wanted, "{role} {order} {limit} {offset} {beginning:?} {names:?}");
         }
     }
+}
+
+#[tokio::test]
+async fn list_by_case_does_without_the_function_of_later_schemas() {
+    let api = TestApi::start(&[("BASALT_STORAGE_LIST_BY_CASE", "true")]).await;
+    api.admin
+        .batch_execute(&format!(
+            "{BUCKET}; INSERT INTO storage.objects (bucket_id, name) VALUES ('b', 'B/x'), ('b', 'a')"
+        ))
+        .await
+        .unwrap();
+    let list = async || {
+        let body = json!({"prefix": ""}).to_string();
+        let answer = send(&api.storage, "POST", "/object/list/b", &[("content-type", "application/json")], body).await;
+        assert_eq!(answer.status(), StatusCode::OK, "{answer:?}");
+        let page = json_of(&answer);
+        page.as_array().unwrap().iter().map(|entry| entry["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(list().await, ["B", "a"], "in byte order");
+    let signature = "storage.list_objects_with_delimiter(text, text, text, integer, text, text, text)";
+    api.admin.batch_execute(&format!("DROP FUNCTION {signature}")).await.unwrap();
+    assert_eq!(list().await, ["a", "B"], "as Supabase Storage lists");
 }

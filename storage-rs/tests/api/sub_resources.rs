@@ -35,17 +35,8 @@ const OF_BUCKET: [&str; 23] = [
 ];
 
 /// Sub-resources of an object that are not served by any method.
-const OF_OBJECT: [&str; 9] = [
-    "acl",
-    "attributes",
-    "encryption",
-    "legal-hold",
-    "renameObject",
-    "restore",
-    "retention",
-    "select",
-    "torrent",
-];
+const OF_OBJECT: [&str; 9] =
+    ["acl", "attributes", "encryption", "legal-hold", "renameObject", "restore", "retention", "select", "torrent"];
 
 #[tokio::test]
 async fn operations_on_other_sub_resources_change_nothing() {

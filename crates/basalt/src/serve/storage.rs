@@ -167,8 +167,8 @@ pub(super) fn build_settings(inputs: &StorageInputs<'_>) -> anyhow::Result<Stora
         store.region.clone_into(&mut bucket.region);
     }
     config.explains_policies = inputs.explains_policies;
-    // In a database of an operator the functions may be those of an older Supabase Storage.
-    config.lists_by_case = !inputs.creates_schema;
+    // In a database of an operator `storage.search` may be that of Supabase Storage, which is too slow under row security.
+    config.lists_by_case = true;
     // In development a change by SQL is seen at once.
     config.public_validity = if inputs.explains_policies { Duration::ZERO } else { PUBLIC_VALIDITY };
     config.requires_authorization_header = false;
