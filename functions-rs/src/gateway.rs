@@ -19,7 +19,7 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, Either, select};
 use http::{Method, StatusCode, request};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use http_edge::request::{ClientAddress, ResolvedRequest, TrustedProxies, cors};
+use http_edge::request::{ClientAddress, REQUEST_ID, ResolvedRequest, TrustedProxies, cors};
 use platform::clock::SharedClock;
 use platform::entropy::Entropy;
 use platform::explanation::{Explanations, insert_link};
@@ -32,9 +32,11 @@ use tracing::{Instrument, Span};
 use crate::caller::{AuthenticationError, Caller, User, Verifier};
 use crate::function::{Answer, Function, FunctionError, Invocation};
 use explain::CallSummary;
+use paths::{MOUNT, ROUTE, split_path};
 
 mod explain;
 mod http_response;
+mod paths;
 
 /// The methods that edge functions accept; `HEAD` is not among them.
 const METHODS: [Method; 6] = [Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::OPTIONS];
@@ -133,13 +135,6 @@ impl Functions {
     }
 }
 
-/// The path prefix of the functions.
-const MOUNT: &str = "/functions/v1";
-/// The route template of a function.
-const ROUTE: &str = "/functions/v1/{name}";
-/// The header of the request id, which the server in front of the gateway sets.
-const REQUEST_ID: &str = "x-request-id";
-
 /// Builds the router for `/functions/v1/{name}` and everything below it.
 /// The client's address is taken from the request's extension [`ResolvedRequest`], else from axum's
 /// `ConnectInfo<SocketAddr>`; an `Arc<Journal>` from its extensions. The response carries the journal that was used.
@@ -170,7 +165,8 @@ async fn handle_request(State(functions): State<Arc<Functions>>, request: Reques
             Some((_, entry)) => functions.call(entry, head, body, trace).await,
         };
         record_outcome(&span, &outcome);
-        let link = explain::explain_call(&functions, &summary, &journal, &outcome);
+        let finished_at = functions.clock.now();
+        let link = explain::explain_call(explanations, functions.names(), &summary, &journal, &outcome, finished_at);
         let mut response = http_response::build_response(name, outcome);
         insert_link(response.headers_mut(), link);
         response
@@ -221,13 +217,6 @@ fn record_outcome(span: &Span, outcome: &Result<Answer, FunctionError>) {
         }
     };
     span.record("http.response.status_code", status.as_u16());
-}
-
-/// Splits a path into the function's name and the rest.
-/// Nothing is decoded: names need no escaping.
-fn split_path(path: &str) -> (&str, &str) {
-    let path = path.strip_prefix(MOUNT).and_then(|path| path.strip_prefix('/')).unwrap_or_default();
-    path.split_at(path.find('/').unwrap_or(path.len()))
 }
 
 impl Functions {

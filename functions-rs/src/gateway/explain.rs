@@ -6,11 +6,11 @@ use gotrue_rules::domain::explanation::DecisionRecord;
 use gotrue_rules::domain::explanation::tokens::explain_token;
 use http::header::AUTHORIZATION;
 use http::{StatusCode, request};
-use http_edge::request::{APIKEY, BearerWhitespace, cors, single_header};
+use http_edge::request::{APIKEY, BearerWhitespace, REQUEST_ID, cors, single_header};
 use platform::explanation::{self, EdgeRefusal, ExplainedRequest, Explanations, RefusedResponse, insert_link};
 use platform::journal::Journal;
 
-use super::{Functions, REQUEST_ID, ROUTE, split_path};
+use super::paths::{ROUTE, split_path};
 use crate::caller::AuthenticationError;
 use crate::function::{Answer, FunctionError};
 
@@ -44,17 +44,21 @@ fn request_id(head: &request::Parts) -> &str {
 }
 
 /// Logs and stores why a call was refused; returns the link to the explanation.
+///
+/// `served` are the names of the functions.
 pub(super) fn explain_call(
-    functions: &Functions,
+    explanations: &Explanations,
+    served: impl Iterator<Item = &'static str>,
     call: &CallSummary,
     journal: &Journal,
     outcome: &Result<Answer, FunctionError>,
+    finished_at: DateTime<Utc>,
 ) -> Option<String> {
     journal.trace(|trace| trace.route = Some(ROUTE.to_owned()));
     let (status, error) = match outcome {
         Ok(answer) => (answer.status, None),
         Err(error) => {
-            if let Some(decision) = explain_error(functions, call, error) {
+            if let Some(decision) = explain_error(served, call, error) {
                 journal.record_decision(decision);
             }
             (error.status, Some(RefusedResponse { code: Some(error.code), message: &error.message }))
@@ -67,19 +71,23 @@ pub(super) fn explain_call(
         status: status.as_u16(),
         error,
         now: call.started,
-        finished_at: functions.clock.now(),
+        finished_at,
         client: None,
         user_agent: None,
     };
-    functions.explanations.finish_request(&request, journal)
+    explanations.finish_request(&request, journal)
 }
 
 /// Returns the decision of the gateway; `None` for an error of a function, which its message explains.
-fn explain_error(functions: &Functions, call: &CallSummary, error: &FunctionError) -> Option<DecisionRecord> {
+fn explain_error(
+    served: impl Iterator<Item = &'static str>,
+    call: &CallSummary,
+    error: &FunctionError,
+) -> Option<DecisionRecord> {
     let is = |refused: AuthenticationError| error.code == refused.code();
-    if error.status == StatusCode::NOT_FOUND && !functions.registry.contains_key(split_path(&call.path).0) {
-        let (name, _) = split_path(&call.path);
-        let names: Vec<&str> = functions.names().collect();
+    let (name, _) = split_path(&call.path);
+    let names: Vec<&str> = served.collect();
+    if error.status == StatusCode::NOT_FOUND && !names.contains(&name) {
         let served = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         let decision = DecisionRecord::refused("function.unknown", "No function has this name.")
             .with_input("requested", name)

@@ -29,7 +29,7 @@ pub use self::fetch_site::FetchSite;
 pub use self::pace::{Pace, PacedBody, UPLOAD_PACE};
 pub use self::prefetch::is_prefetch;
 pub use self::program::{is_program, is_without_user};
-pub use self::request_id::{RequestId, RequestIdSource};
+pub use self::request_id::{REQUEST_ID, RequestId, RequestIdSource};
 pub use self::same_origin::is_same_origin;
 pub use self::whole_body::{BODY_DEADLINE, BodyError, read_body};
 

@@ -1,6 +1,10 @@
 //! The request id: supplied by the client or generated.
 
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+/// The header of the request id, which the services and the response also carry.
+/// A well-formed id of the client is kept; otherwise a new one is generated.
+pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// The longest id that [`RequestIdSource::WellFormed`] accepts.
 const MAX_LENGTH: usize = 64;
