@@ -3,7 +3,7 @@
 //! Identity providers compare it byte by byte, so it is built like the reference's: operators who migrate need not
 //! register it again.
 
-use super::SamlKeyError;
+use super::signature::SamlKeyError;
 
 const SEQUENCE: u8 = 0x30;
 const SET: u8 = 0x31;

@@ -5,7 +5,8 @@ use aws_lc_rs::signature::KeyPair as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::{SamlKeyError, certificate, sign_sha256};
+use super::certificate;
+use super::signature::{SamlKeyError, sign_sha256};
 
 /// A generated RSA key with a self-signed certificate.
 pub struct SamlSigningKey {

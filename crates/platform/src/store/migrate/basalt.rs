@@ -6,7 +6,8 @@ use aws_lc_rs::digest;
 use sqlx::{AssertSqlSafe, PgConnection, PgPool, Row};
 
 use super::compatibility::{MigrationFile, MigrationStep, compatible_since, parse_number};
-use super::{ErrorContext, MigrateError, is_undefined_table, lock_migrations, run_script};
+use super::error::{ErrorContext, MigrateError, is_undefined_table};
+use super::session::{lock_migrations, run_script};
 use crate::store::acquire_connection;
 
 /// A row of the journal.

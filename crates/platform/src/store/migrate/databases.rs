@@ -2,7 +2,7 @@
 
 use sqlx::{Connection as _, PgPool};
 
-use super::{ErrorContext, MigrateError};
+use super::error::{ErrorContext, MigrateError};
 use crate::store::open_connection;
 use crate::store::quoting::quote_identifier;
 

@@ -2,7 +2,8 @@
 
 use sqlx::PgPool;
 
-use super::{ErrorContext, MigrateError, run_script};
+use super::error::{ErrorContext, MigrateError};
+use super::session::run_script;
 
 /// The statements that create the roles.
 pub const ROLES: &str = include_str!("../../../../../sql/roles.sql");

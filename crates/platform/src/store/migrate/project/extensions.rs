@@ -3,10 +3,10 @@
 use serde::Serialize;
 use sqlx::{PgConnection, Row};
 
-use super::{ProjectFile, ProjectSchema, TargetDatabase, list_files};
+use super::schema::{ProjectFile, ProjectSchema, TargetDatabase, list_files};
+use crate::store::migrate::error::{ErrorContext, MigrateError};
 use crate::store::migrate::script::split_script;
 use crate::store::migrate::words::find_created_object;
-use crate::store::migrate::{ErrorContext, MigrateError};
 
 /// Extensions whose SQL this server provides without them, and what that is.
 const PROVIDED: [(&str, &str); 5] = [
@@ -401,7 +401,6 @@ pub(super) fn find_needed_extension(message: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ProjectFile;
     use super::*;
 
     #[test]

@@ -10,15 +10,17 @@ mod protected;
 mod records;
 mod releases;
 mod run;
+mod schema;
+mod skipped;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use sqlx::{AssertSqlSafe, PgConnection, PgPool, Row};
 
+use super::error::{ErrorContext, MigrateError};
 use super::script::{ScriptStatement, split_script};
-use super::words::{CreatedObject, find_created_object};
-use super::{ADVISORY_LOCK, ErrorContext, MigrateError, run_script};
+use super::session::{ADVISORY_LOCK, run_script};
 use crate::store::acquire_connection;
 
 pub use extensions::{
@@ -30,89 +32,15 @@ pub use preparation::prepare_project_database;
 use records::{read_migration, read_seeds, record_migration, record_seed, record_skipped, restore_records};
 pub use records::{read_project_versions, read_skipped_statements};
 use run::{FileRun, Numbered};
+use schema::list_files;
+pub use schema::{ProjectFile, ProjectMigration, ProjectSchema, TargetDatabase};
+pub use skipped::SkippedStatement;
 
 /// The advisory lock of the session that applies files.
 const FILES_LOCK: i64 = ADVISORY_LOCK + 1;
 /// How often the lock is asked for, and how long after each time: a minute in all.
 const LOCK_ATTEMPTS: u32 = 300;
 const LOCK_INTERVAL: Duration = Duration::from_millis(200);
-
-/// A file of SQL.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProjectFile {
-    /// The path from the project's root.
-    pub path: String,
-    /// The contents.
-    pub text: String,
-    /// The lines with bytes that are no text of PostgreSQL, from 1: their statements are skipped.
-    pub unreadable_lines: Vec<usize>,
-}
-
-impl ProjectFile {
-    /// Returns the first line of a statement that could not be read.
-    fn find_unreadable_line(&self, statement: &ScriptStatement) -> Option<usize> {
-        let parts = [Some(&statement.sql), statement.copied_rows.as_ref()];
-        let breaks: usize = parts.into_iter().flatten().map(|text| text.matches('\n').count()).sum();
-        // The rows begin in the line below the statement.
-        let end = statement.line + breaks + usize::from(statement.copied_rows.is_some());
-        self.unreadable_lines.iter().copied().find(|line| (statement.line..=end).contains(line))
-    }
-}
-
-/// A migration: a file `<version>_<name>.sql`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProjectMigration {
-    /// The digits that order the migrations.
-    pub version: String,
-    /// The rest of the file's name.
-    pub name: String,
-    pub file: ProjectFile,
-}
-
-/// The files of a project that define its database.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ProjectSchema {
-    /// `roles.sql`, which runs before the first migration only.
-    pub roles: Option<ProjectFile>,
-    /// The migrations in the order of their versions.
-    pub migrations: Vec<ProjectMigration>,
-    /// The seed files in their order.
-    pub seeds: Vec<ProjectFile>,
-    /// Whether the roles of the APIs get no rights on new tables, functions and sequences of schema `public` by themselves.
-    pub hides_new_objects: bool,
-}
-
-/// A statement of a file that ran without it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SkippedStatement {
-    /// The path of the file from the project's root.
-    pub path: String,
-    /// The position of the statement in the file, from 1.
-    pub ordinal: usize,
-    /// The line of the failure.
-    pub line: usize,
-    pub statement: String,
-    /// The database's message.
-    pub reason: String,
-    /// What makes the statement run, if that is known.
-    pub remedy: Option<String>,
-    /// Whether nothing else of the project depends on the statement.
-    pub is_note: bool,
-}
-
-impl SkippedStatement {
-    /// Returns the object that is missing because of it.
-    pub fn find_missing_object(&self) -> Option<CreatedObject> {
-        find_created_object(&self.statement)
-    }
-
-    /// Returns whether roles may do more without it: it revokes rights or enables row-level security.
-    pub fn restricts_access(&self) -> bool {
-        !self.is_note
-            && releases::restricts_access(&self.statement)
-            && !releases::alters_missing_table(&self.statement, &self.reason)
-    }
-}
 
 /// Whether statements that were skipped before run again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,15 +58,6 @@ pub enum OlderMigrations {
     Refuse,
     /// They run before the later ones, as with `--include-all` of the CLI.
     Apply,
-}
-
-/// Whose database the files are applied to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TargetDatabase {
-    /// That of [`prepare_project_database`]: a statement that fails is skipped.
-    Embedded,
-    /// That of an operator: a statement that fails undoes its file and ends the run.
-    External,
 }
 
 /// How the files of a project are applied.
@@ -336,10 +255,6 @@ async fn restore_versions(connection: &mut PgConnection, migrations: &[ProjectMi
         record_migration(connection, migration, &statements).await.during("recording a migration again")?;
     }
     Ok(())
-}
-
-fn list_files(schema: &ProjectSchema) -> impl Iterator<Item = &ProjectFile> {
-    schema.roles.iter().chain(schema.migrations.iter().map(|migration| &migration.file)).chain(&schema.seeds)
 }
 
 /// Runs the statements that earlier runs of recorded migrations have skipped.

@@ -2,7 +2,8 @@
 
 use sqlx::{PgConnection, PgPool, Row};
 
-use super::super::{ErrorContext, MigrateError, lock_migrations, run_script};
+use crate::store::migrate::error::{ErrorContext, MigrateError};
+use crate::store::migrate::session::{lock_migrations, run_script};
 
 /// The tables of the migrations that ran.
 pub(super) const RECORDS: &str = include_str!("../../../../../../sql/project/supabase_migrations.sql");

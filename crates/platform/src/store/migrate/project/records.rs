@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use sqlx::{AssertSqlSafe, PgConnection, Row};
 
+use super::super::error::{ErrorContext, MigrateError, is_undefined_table};
 use super::super::script::ScriptStatement;
-use super::super::{ErrorContext, MigrateError, is_undefined_table, run_script};
+use super::super::session::run_script;
 use super::preparation::RECORDS;
-use super::{ProjectMigration, SkippedStatement};
+use super::schema::ProjectMigration;
+use super::skipped::SkippedStatement;
 
 /// A migration that ran.
 #[derive(Debug, Clone, Default)]

@@ -4,13 +4,15 @@ use std::borrow::Cow;
 
 use sqlx::PgConnection;
 
+use super::super::error::{ErrorContext, MigrateError};
 use super::super::script::ScriptStatement;
+use super::super::session::run_script;
 use super::super::words::{ExtensionAction, TransactionCommand, find_extension};
-use super::super::{ErrorContext, MigrateError, run_script};
 use super::extensions::{self, ServerPrograms};
 use super::protected::{ProtectedStatement, creates_supabase_role, find_protected, prevents_start};
 use super::releases::{self, Replacement};
-use super::{ProjectFile, SkippedStatement, TargetDatabase};
+use super::schema::{ProjectFile, TargetDatabase};
+use super::skipped::SkippedStatement;
 
 /// The state of the session in which a file begins, whatever earlier files have set.
 ///
