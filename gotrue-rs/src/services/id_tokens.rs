@@ -3,9 +3,9 @@
 //! Nothing is written, and no connection is held during requests to the issuer.
 
 use gotrue_rules::domain::error::{Error, OAuthErrorCode, Result};
+use gotrue_rules::domain::external::id_token::issuer_profiles::profile_from_id_token;
 use gotrue_rules::domain::external::id_token::{
-    AcceptedIdTokens, ExternalIdToken, PresentedIdToken, profile_from_id_token, select_provider,
-    select_stored_provider, stored_provider_name,
+    AcceptedIdTokens, ExternalIdToken, PresentedIdToken, select_provider, select_stored_provider, stored_provider_name,
 };
 use gotrue_rules::domain::external::profile::ProviderProfile;
 use platform::http_client::UrlTrust;

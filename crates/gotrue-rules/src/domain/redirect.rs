@@ -3,16 +3,15 @@
 mod glob;
 pub mod go_url;
 mod loopback;
+mod pattern;
 mod strict;
 
 use self::go_url::Url;
 
 pub use self::glob::{Glob, GlobError};
 pub use self::loopback::{LOOPBACK_NAMES, is_loopback_host, is_loopback_or_unspecified, is_loopback_url};
-
-/// Schemes of documents and scripts, which no pattern can allow.
-const FORBIDDEN_SCHEMES: [&str; 8] =
-    ["about", "blob", "data", "file", "filesystem", "javascript", "vbscript", "view-source"];
+pub use self::pattern::is_document_scheme;
+use self::pattern::{Pattern, is_plain_host, without_fragment};
 
 /// The site URL and the operator's redirect patterns.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,17 +20,6 @@ pub struct AllowList {
     site_url: Option<Url>,
     patterns: Vec<Pattern>,
     is_strict: bool,
-}
-
-/// A pattern of the allow-list.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Pattern {
-    text: String,
-    glob: Glob,
-    /// The pattern up to the end of the authority, and the rest; `None` if it does not spell out `://`.
-    split: Option<(Glob, Glob)>,
-    /// The literal scheme; `None` if the scheme is a wildcard.
-    scheme: Option<String>,
 }
 
 /// A malformed pattern of the allow-list.
@@ -129,31 +117,6 @@ impl AllowList {
     }
 }
 
-impl Pattern {
-    fn parse(text: &str) -> Result<Self, GlobError> {
-        let glob = Glob::parse(text)?;
-        let split = glob.split_after_authority();
-        Ok(Self { text: text.to_owned(), glob, split, scheme: literal_scheme(text) })
-    }
-}
-
-/// Whether a scheme is one of documents and scripts, to which no browser is redirected.
-pub fn is_document_scheme(scheme: &str) -> bool {
-    FORBIDDEN_SCHEMES.contains(&scheme)
-}
-
-/// The literal scheme at the beginning of a pattern, in lower case.
-fn literal_scheme(pattern: &str) -> Option<String> {
-    let (scheme, _) = pattern.split_once(':')?;
-    let is_scheme = scheme.starts_with(|first: char| first.is_ascii_alphabetic())
-        && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
-    is_scheme.then(|| scheme.to_ascii_lowercase())
-}
-
-fn without_fragment(target: &str) -> &str {
-    target.split('#').next().unwrap_or_default()
-}
-
 /// Whether the host is a single number, which browsers read as IPv4.
 fn is_numeric_host(host: &[u8]) -> bool {
     !host.is_empty() && host.iter().all(u8::is_ascii_digit)
@@ -163,13 +126,6 @@ fn is_same_site(site: &Url, url: &Url) -> bool {
     site.hostname() == url.hostname()
         && site.scheme() == url.scheme()
         && (site.port() == url.port() || is_loopback_or_unspecified(url.hostname()))
-}
-
-/// Whether the host has only letters, digits, dots and hyphens, with a letter or digit at both ends.
-fn is_plain_host(host: &[u8]) -> bool {
-    let edge = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
-    let inside = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-');
-    edge(host.first()) && edge(host.last()) && host.iter().all(inside)
 }
 
 #[cfg(test)]

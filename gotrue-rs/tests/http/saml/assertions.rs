@@ -1,8 +1,7 @@
 //! Required content of responses and assertions, by default and hardened, and refused XML.
 
 use gotrue_rs::testing::identity_provider::{IdentityProvider, SamlAssertion};
-use gotrue_rules::domain::saml::SamlError;
-use gotrue_rules::domain::saml::validation::SamlValidationError;
+use gotrue_rules::domain::saml::{SamlError, SamlValidationError};
 
 use super::{IDP, Reader, assertion};
 

@@ -5,9 +5,8 @@ use base64::engine::general_purpose::STANDARD;
 use gotrue_rs::testing::identity_provider::{
     Cipher, IdentityProvider, NEXT_SERVICE_KEY, SERVICE_KEY, encrypt_assertion,
 };
-use gotrue_rules::domain::saml::decryption::{DecryptionError, DecryptionKey};
-use gotrue_rules::domain::saml::signature::SignatureError;
-use gotrue_rules::domain::saml::{SamlError, XENC};
+use gotrue_rules::domain::saml::decryption::DecryptionKey;
+use gotrue_rules::domain::saml::{DecryptionError, SamlError, SignatureError, XENC};
 use proptest::prelude::*;
 
 use super::{IDP, Reader, assertion};

@@ -5,8 +5,7 @@ use gotrue_rs::testing::identity_provider::{
     ENVELOPED, EXCLUSIVE, IdentityProvider, OLD_CERTIFICATE, SHA256, SamlAssertion, Signing, key_info,
 };
 use gotrue_rules::domain::saml::certificate::Certificate;
-use gotrue_rules::domain::saml::signature::SignatureError;
-use gotrue_rules::domain::saml::{DSIG, SamlError};
+use gotrue_rules::domain::saml::{DSIG, SamlError, SignatureError};
 
 use super::{IDP, Reader, assertion};
 

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::ImportRow;
 use super::conversion::{
     ConvertedRow, ProviderNames, derive_id, phone_factor, take_flag, take_text, totp_factor, unknown_provider_note,
 };
+use super::row::ImportRow;
 
 /// Members that say where a row comes from and hold nothing of the account.
 const IGNORED: [&str; 5] = ["_id", "connection", "tenant", "__v", "_tmp_is_unique"];

@@ -5,7 +5,7 @@ use foundation::time::format_microseconds;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{ImportError, ImportRow};
+use super::row::{ImportError, ImportRow};
 use crate::domain::contact::{Email, Phone};
 
 /// A table that an import fills.

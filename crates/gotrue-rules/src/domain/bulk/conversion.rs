@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{ImportError, ImportRow};
+use super::row::{ImportError, ImportRow};
 use crate::domain::policy::PROVIDERS;
 
 /// The namespace of ids that are derived from the ids of another service.

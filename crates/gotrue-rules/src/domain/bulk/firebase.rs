@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::conversion::{
     ConvertedRow, ProviderNames, derive_id, phone_factor, take_flag, take_text, unknown_provider_note,
 };
-use super::{ImportError, ImportRow};
+use super::row::{ImportError, ImportRow};
 
 /// The hash parameters of a Firebase project.
 ///

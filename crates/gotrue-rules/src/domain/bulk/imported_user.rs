@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::columns::{ImportTable, build_row};
-use super::{ImportDefaults, ImportError, ImportRow};
+use super::row::{ImportDefaults, ImportError, ImportRow};
 use crate::domain::mfa::FactorType;
 
 /// A user with the rows of the other tables, ready to be stored.

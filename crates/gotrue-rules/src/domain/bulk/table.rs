@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::columns::ImportTable;
 use super::conversion::{ConvertedRow, derive_id, take_flag, take_text, totp_factor};
-use super::{ImportError, ImportRow};
+use super::row::{ImportError, ImportRow};
 
 /// Members of an import line that are no columns.
 const LINE_MEMBERS: [&str; 8] = [

@@ -2,12 +2,13 @@
 
 use serde_json::{Map, Value};
 
+use super::claims;
+use super::id_token::issuer_profiles::profile_from_id_token;
 use super::profile::{Claims, ProviderEmail, ProviderProfile};
 use super::provider::{
     ClientScopes, IdTokenCheck, ProfileContext, ProfileStep, Provider, ProviderConfig, ProviderEndpoints,
     ProviderResponseError,
 };
-use super::{claims, id_token};
 use crate::domain::custom_provider::{CustomProvider, Protocol};
 use crate::domain::policy::ExternalProviderSettings;
 use crate::wire::go_json::Document;
@@ -84,7 +85,7 @@ impl StoredProvider {
                 token.audience
             )));
         }
-        let ProviderProfile { emails, claims } = id_token::profile_from_id_token(token)?;
+        let ProviderProfile { emails, claims } = profile_from_id_token(token)?;
         let raw = if self.0.custom_claims_allowlist.is_empty() { Map::new() } else { token.claims.to_map()? };
         Ok(ProfileStep::done(emails, self.map_claims(claims, &raw)))
     }

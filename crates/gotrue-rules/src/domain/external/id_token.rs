@@ -1,6 +1,6 @@
 //! ID tokens of external providers (OpenID Connect Core §2, §3.1.3.7).
 
-mod issuer_profiles;
+pub mod issuer_profiles;
 mod selection;
 
 use std::collections::BTreeMap;
@@ -11,7 +11,6 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use foundation::time::Time;
 use serde::{Deserialize, Deserializer};
 
-pub use issuer_profiles::profile_from_id_token;
 pub use selection::{
     AcceptedIdTokens, PresentedIdToken, select_provider, select_stored_provider, stored_provider_name,
 };

@@ -4,7 +4,7 @@
 
 use super::go_url::Url;
 use super::loopback::has_loopback_host;
-use super::{Pattern, is_document_scheme, is_plain_host, without_fragment};
+use super::pattern::{Pattern, is_document_scheme, is_plain_host, without_fragment};
 
 /// Whether a browser may be redirected to `target`, parsed as `url`.
 pub(super) fn allows(site: &Url, patterns: &[Pattern], target: &str, url: &Url) -> bool {

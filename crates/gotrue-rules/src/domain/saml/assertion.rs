@@ -2,8 +2,10 @@
 
 use foundation::time::Time;
 
+use super::error::SamlError;
+use super::instant;
+use super::namespaces::ASSERTION;
 use super::xml::XmlNode;
-use super::{ASSERTION, SamlError, instant};
 
 const ELEMENT: &str = "Assertion";
 

@@ -6,7 +6,7 @@ use base64::alphabet::STANDARD;
 use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 use uuid::Uuid;
 
-use super::SamlError;
+use super::error::SamlError;
 use super::response::unverified_issuer;
 use crate::domain::error::{Error, ErrorCode, Result};
 use crate::domain::external::profile::ProviderEmail;

@@ -12,24 +12,11 @@ use aws_lc_rs::rsa::{
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use super::error::{DecryptionError, SamlError};
+use super::namespaces::{DSIG, XENC};
 use super::xml::XmlNode;
-use super::{DSIG, SamlError, XENC};
 
 const AES_BLOCK_SIZE: usize = 16;
-
-/// Why an encrypted assertion cannot be decrypted.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum DecryptionError {
-    /// Encrypted assertions are disabled.
-    #[error("the assertion is encrypted, and encrypted ones are not accepted")]
-    NotAccepted,
-    /// The algorithm is not supported.
-    #[error("encryption with {0:?} is not supported")]
-    Algorithm(String),
-    /// Decryption failed. The cause is not distinguished, since it would be an oracle.
-    #[error("the assertion cannot be decrypted")]
-    Failed,
-}
 
 /// A private key of the service provider for decryption.
 #[derive(Debug)]

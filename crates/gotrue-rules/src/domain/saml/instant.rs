@@ -3,7 +3,7 @@
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 use foundation::time::Time;
 
-use super::SamlError;
+use super::error::SamlError;
 
 /// Parses a time; `None` if absent or empty. `name` is the attribute's name in the error.
 pub fn parse(text: Option<&str>, name: &'static str) -> Result<Option<Time>, SamlError> {

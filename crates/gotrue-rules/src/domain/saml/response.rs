@@ -2,10 +2,12 @@
 
 use super::assertion::Assertion;
 use super::decryption::{DecryptionKey, decrypt_assertion};
-use super::signature::{SignatureError, TrustedSigners, is_signed, verify_element};
+use super::error::{SamlError, SignatureError};
+use super::instant;
+use super::namespaces::{ASSERTION, PROTOCOL};
+use super::signature::{TrustedSigners, is_signed, verify_element};
 use super::validation::{self, ResponseEnvelope, SamlExpectations};
 use super::xml::{XmlDocument, XmlNode};
-use super::{ASSERTION, PROTOCOL, SamlError, instant};
 
 /// The maximum number of assertions in a response; identity providers send one.
 const MAX_ASSERTIONS: usize = 8;

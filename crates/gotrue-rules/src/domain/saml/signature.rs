@@ -11,49 +11,12 @@ use bergshamra_c14n::C14nMode;
 use foundation::time::Time;
 
 use super::certificate::Certificate;
-use super::xml::{MOST_NAMESPACES, XmlDocument, XmlNode};
-use super::{DSIG, SamlError};
+use super::error::{SamlError, SignatureError};
+use super::namespaces::{DSIG, MOST_NAMESPACES};
+use super::xml::{XmlDocument, XmlNode};
 
 const ENVELOPED: &str = "http://www.w3.org/2000/09/xmldsig#enveloped-signature";
 const EXCLUSIVE: &str = "http://www.w3.org/2001/10/xml-exc-c14n#";
-
-/// Why a signature is invalid.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SignatureError {
-    /// There is no signature.
-    #[error("there is no signature")]
-    Missing,
-    /// The identity provider's metadata has no certificate.
-    #[error("the identity provider's metadata has no certificate to verify signatures with")]
-    NoCertificate,
-    /// The named certificate is not in the metadata, or the metadata has several and none is named.
-    #[error("the certificate is not in the identity provider's metadata")]
-    UnknownCertificate,
-    /// The certificate has expired or is not valid yet.
-    #[error("the certificate's validity period does not include today")]
-    CertificateNotValid,
-    /// The algorithm is not supported or no longer accepted.
-    #[error("{0:?} is not accepted")]
-    Algorithm(String),
-    /// The signed element is not exactly the parent of the signature.
-    #[error("the signature does not reference exactly its parent element")]
-    WrongReference,
-    /// Another element has the same id.
-    #[error("the id of the signed element is not unique")]
-    SharedId,
-    /// The prefix list is longer than the number of prefixes that can be declared.
-    #[error("the canonicalization lists more than {MOST_NAMESPACES} prefixes")]
-    TooManyPrefixes,
-    /// A value is not base64.
-    #[error("{0} is not base64")]
-    NotBase64(&'static str),
-    /// The signature value does not match.
-    #[error("the signature does not match the identity provider's key")]
-    InvalidValue,
-    /// The digest does not match the element.
-    #[error("the digest does not match the element")]
-    DigestMismatch,
-}
 
 /// The trusted signers of a response.
 #[derive(Debug, Clone, Copy)]

@@ -4,6 +4,7 @@ use chrono::TimeDelta;
 use foundation::time::Time;
 
 use super::assertion::{Assertion, SubjectConfirmationData};
+use super::error::SamlValidationError;
 
 /// The accepted clock skew.
 pub const CLOCK_SKEW: TimeDelta = TimeDelta::seconds(180);
@@ -43,59 +44,6 @@ pub struct ResponseEnvelope {
     pub issuer: Option<String>,
     /// The top-level status code.
     pub status: String,
-}
-
-/// Why a response or an assertion fails validation.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SamlValidationError {
-    /// `Destination` is another URL.
-    #[error("Destination is {0:?}, not the assertion consumer service")]
-    Destination(String),
-    /// `InResponseTo` is another request or absent.
-    #[error("InResponseTo is {0:?}, not the request that was sent")]
-    InResponseTo(String),
-    /// `IssueInstant` is too old or absent.
-    #[error("IssueInstant is too old or absent")]
-    TooOld,
-    /// `IssueInstant` is in the future.
-    #[error("IssueInstant is in the future")]
-    IssuedInFuture,
-    /// `Issuer` is another entity.
-    #[error("Issuer is {0:?}, not the expected identity provider")]
-    Issuer(String),
-    /// The status is not `Success`.
-    #[error("the status is {0:?}")]
-    Status(String),
-    /// `ID` is missing.
-    #[error("the assertion has no ID")]
-    NoId,
-    /// `Subject` is missing.
-    #[error("the assertion has no Subject")]
-    NoSubject,
-    /// There is no bearer `SubjectConfirmation`.
-    #[error("the assertion has no bearer SubjectConfirmation")]
-    NoBearerConfirmation,
-    /// `SubjectConfirmationData` is missing.
-    #[error("a SubjectConfirmation has no SubjectConfirmationData")]
-    NoConfirmationData,
-    /// `Recipient` is another URL.
-    #[error("Recipient is {0:?}, not the assertion consumer service")]
-    Recipient(String),
-    /// `Conditions` is missing.
-    #[error("the assertion has no Conditions")]
-    NoConditions,
-    /// `NotBefore` is in the future.
-    #[error("NotBefore is in the future")]
-    NotYetValid,
-    /// `NotOnOrAfter` has passed or is absent.
-    #[error("NotOnOrAfter has passed or is absent")]
-    Expired,
-    /// `AudienceRestriction` names other services.
-    #[error("the audience is {0:?}")]
-    Audience(Vec<String>),
-    /// There is no `AudienceRestriction`.
-    #[error("the assertion has no AudienceRestriction")]
-    NoAudience,
 }
 
 /// Validates the response element: destination, request, age, issuer and status.

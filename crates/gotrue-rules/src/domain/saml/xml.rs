@@ -8,7 +8,8 @@ use bergshamra_xml::NodeSet;
 use uppsala::parser::Parser;
 use uppsala::{Document, NodeId, NodeKind};
 
-use super::SamlError;
+use super::error::{SamlError, XmlError};
+use super::namespaces::MOST_NAMESPACES;
 
 /// The maximum nesting depth; a response with an encrypted assertion needs about a dozen.
 const MAX_DEPTH: usize = 64;
@@ -16,21 +17,8 @@ const MAX_DEPTH: usize = 64;
 /// The maximum number of attributes of an element, including namespace declarations.
 /// The parser compares each attribute with each other one.
 const MAX_ATTRIBUTES: usize = 32;
-/// The maximum number of namespaces in scope of an element.
-pub(super) const MOST_NAMESPACES: usize = 32;
 /// The maximum number of elements; a response with a thousand groups has two thousand.
 const MAX_ELEMENTS: usize = 20_000;
-
-/// The XML is malformed or not accepted.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum XmlError {
-    /// There is an element after the end of the root.
-    #[error("cannot be read as XML: it has more than one root element")]
-    SeveralRoots,
-    /// Another reason, in words.
-    #[error("cannot be read as XML: {0}")]
-    Malformed(String),
-}
 
 /// A parsed document.
 #[derive(Debug)]

@@ -1,13 +1,13 @@
 //! Parses SAML 2.0 metadata of an identity provider: entity id, endpoint, certificates and validity.
-//! The XML is untrusted; see [`xml`] for the limits.
+//! The XML is untrusted; see [`xml`](crate::domain::saml::xml) for the limits.
 
 use chrono::TimeDelta;
 use foundation::time::Time;
 
 use super::creation::EntityMetadata;
 use crate::domain::error::Error;
-use crate::domain::saml::xml::{self, XmlDocument, XmlNode};
-use crate::domain::saml::{DSIG, METADATA, instant};
+use crate::domain::saml::xml::{XmlDocument, XmlNode};
+use crate::domain::saml::{DSIG, METADATA, XmlError, instant};
 
 /// The binding that sends a request in the query of a URL.
 pub const HTTP_REDIRECT_BINDING: &str = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect";
@@ -33,7 +33,7 @@ pub struct IdentityProvider {
 pub enum MetadataError {
     /// The XML is malformed or not accepted.
     #[error(transparent)]
-    Xml(#[from] xml::XmlError),
+    Xml(#[from] XmlError),
     /// The document has a document type declaration.
     #[error("the document has a document type declaration")]
     DocumentType,
@@ -59,7 +59,7 @@ impl From<MetadataError> for Error {
     /// Other errors are 400 `validation_failed`.
     fn from(bad: MetadataError) -> Self {
         let message = match &bad {
-            MetadataError::Xml(xml::XmlError::SeveralRoots) => {
+            MetadataError::Xml(XmlError::SeveralRoots) => {
                 "SAML Metadata contains more than one root element".to_owned()
             }
             MetadataError::Xml(_) | MetadataError::NotMetadata => return Self::other(bad),

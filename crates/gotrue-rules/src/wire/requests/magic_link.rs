@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::PkceParameters;
+use super::pkce::PkceParameters;
 use crate::domain::error::{self, Error, ErrorCode};
 use crate::wire::go_json::{self, Object};
 

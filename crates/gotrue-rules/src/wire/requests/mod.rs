@@ -9,6 +9,7 @@ mod invitation;
 mod magic_link;
 mod otp;
 mod passkey;
+mod pkce;
 mod recover;
 mod resend;
 mod sign_up;
@@ -29,6 +30,7 @@ pub use invitation::{GenerateLinkRequest, InviteRequest};
 pub use magic_link::MagicLinkRequest;
 pub use otp::OtpRequest;
 pub use passkey::{PasskeyUpdate, PasskeyVerification};
+pub use pkce::PkceParameters;
 pub use recover::RecoverRequest;
 pub use resend::ResendRequest;
 pub use sign_up::SignUpRequest;
@@ -36,20 +38,3 @@ pub use sso::{AdminSsoProvider, SsoRequest};
 pub use token::{PasswordGrant, PkceGrant, RefreshTokenGrant, Web3Grant};
 pub use user_update::UserUpdateRequest;
 pub use verify::VerifyRequest;
-
-use super::go_json::{GoJsonError, Object};
-
-/// The PKCE members of a request; empty if absent.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct PkceParameters {
-    /// `code_challenge`.
-    pub challenge: String,
-    /// `code_challenge_method`.
-    pub method: String,
-}
-
-impl PkceParameters {
-    fn decode(body: &Object) -> Result<Self, GoJsonError> {
-        Ok(Self { challenge: body.string("code_challenge")?, method: body.string("code_challenge_method")? })
-    }
-}

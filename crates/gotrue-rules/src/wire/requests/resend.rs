@@ -1,6 +1,6 @@
 //! The body of `POST /resend`.
 
-use super::PkceParameters;
+use super::pkce::PkceParameters;
 use crate::domain::error::Result;
 use crate::wire::go_json::Object;
 

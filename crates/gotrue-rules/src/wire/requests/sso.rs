@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::PkceParameters;
+use super::pkce::PkceParameters;
 use crate::domain::error::{Error, ErrorCode, Result};
 use crate::domain::sso::mapping::{AttributeMapping, AttributeSource};
 use crate::wire::go_json::{self, Object};

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::PkceParameters;
+use super::pkce::PkceParameters;
 use crate::domain::error::Result;
 use crate::wire::go_json::Object;
 

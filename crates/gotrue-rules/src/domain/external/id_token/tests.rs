@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::issuer_profiles::profile_from_id_token;
 use super::*;
 
 const NOW: i64 = 1_800_000_000;

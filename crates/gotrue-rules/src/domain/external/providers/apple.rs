@@ -3,13 +3,13 @@
 
 use serde::Deserialize;
 
-use super::super::id_token::profile_from_id_token;
+use super::super::id_token::issuer_profiles::profile_from_id_token;
 use super::super::profile::ProviderProfile;
 use super::super::provider::{
     ClientAuth, ClientScopes, IdTokenCheck, ProfileContext, ProfileStep, Provider, ProviderConfig, ProviderEndpoints,
     ProviderResponseError, decode,
 };
-use super::full_name;
+use super::names::full_name;
 use crate::domain::policy::ExternalProviderSettings;
 use crate::wire::go_json::Document;
 

@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Deserialize;
 
-use super::super::id_token::profile_from_id_token;
+use super::super::id_token::issuer_profiles::profile_from_id_token;
 use super::super::issuers;
 use super::super::provider::{
     IdTokenCheck, ProfileContext, ProfileStep, Provider, ProviderConfig, ProviderResponseError, base_url, decode,

@@ -7,7 +7,7 @@ use super::super::profile::{Claims, ProviderEmail};
 use super::super::provider::{
     ProfileContext, ProfileStep, Provider, ProviderConfig, ProviderResponseError, base_url, decode,
 };
-use super::full_name;
+use super::names::full_name;
 use crate::domain::policy::ExternalProviderSettings;
 
 const API: &str = "graph.facebook.com";

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::super::id_token::profile_from_id_token;
+use super::super::id_token::issuer_profiles::profile_from_id_token;
 use super::super::issuers;
 use super::super::profile::{Claims, ProviderEmail};
 use super::super::provider::{

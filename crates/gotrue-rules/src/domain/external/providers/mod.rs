@@ -15,6 +15,7 @@ mod kakao;
 mod keycloak;
 mod linkedin;
 mod linkedin_oidc;
+mod names;
 mod notion;
 mod slack;
 mod slack_oidc;
@@ -64,9 +65,4 @@ pub static ALL: [&dyn Provider; 25] = [
 /// Finds a built-in provider by name, ignoring letter case.
 pub fn find(name: &str) -> Option<&'static dyn Provider> {
     ALL.into_iter().find(|provider| provider.name().eq_ignore_ascii_case(name))
-}
-
-/// Joins first and last name with a space, without surrounding white space.
-fn full_name(first: &str, last: &str) -> String {
-    format!("{first} {last}").trim().to_owned()
 }

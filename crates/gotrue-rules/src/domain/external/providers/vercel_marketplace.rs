@@ -1,6 +1,6 @@
 //! Vercel's marketplace. The profile comes from the ID token.
 
-use super::super::id_token::profile_from_id_token;
+use super::super::id_token::issuer_profiles::profile_from_id_token;
 use super::super::issuers;
 use super::super::provider::{
     ProfileContext, ProfileStep, Provider, ProviderConfig, ProviderEndpoints, ProviderResponseError, base_url,

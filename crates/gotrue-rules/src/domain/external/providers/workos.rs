@@ -7,7 +7,7 @@ use super::super::profile::{Claims, ProviderEmail};
 use super::super::provider::{
     ClientScopes, ProfileContext, ProfileStep, Provider, ProviderConfig, ProviderResponseError, base_url, decode,
 };
-use super::full_name;
+use super::names::full_name;
 use crate::domain::policy::ExternalProviderSettings;
 use crate::wire::go_json::Document;
 
