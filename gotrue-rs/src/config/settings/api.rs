@@ -2,7 +2,7 @@
 
 use super::super::check;
 use super::super::setting::{Setting, UnusedForm, ValueType};
-use super::{Section, list, span, text, unused};
+use super::rows::{Section, list, span, text, unused};
 
 pub(super) const SECTION: Section = Section {
     title: "URLs and requests",

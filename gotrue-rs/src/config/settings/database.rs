@@ -2,7 +2,7 @@
 
 use super::super::check;
 use super::super::setting::{Setting, UnusedForm, ValueType};
-use super::{Section, or_seconds, positive_span, span, switch, unused, whole};
+use super::rows::{Section, or_seconds, positive_span, span, switch, unused, whole};
 
 /// Why the settings of the reference's pool adviser have no effect.
 const NO_ADVISER: &str = "there is no pool size advisor";

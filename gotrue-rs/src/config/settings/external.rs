@@ -3,7 +3,7 @@
 use foundation::secret::Secret;
 
 use super::super::setting::{Family, Setting, ValueType};
-use super::{Section, at_least_seconds, list, span, switch, text};
+use super::rows::{Section, at_least_seconds, list, span, switch, text};
 
 pub(super) const SECTION: Section = Section {
     title: "Sign-in with external providers",

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use crate::config::problem::Problem;
 
-use super::{Section, at_least_seconds, between, count, digits, list, number, or_seconds, span, switch, text, whole};
+use super::rows::{
+    Section, at_least_seconds, between, count, digits, list, number, or_seconds, span, switch, text, whole,
+};
 
 pub(super) const SECTION: Section = Section {
     title: "MFA factors and passkeys",

@@ -2,7 +2,7 @@
 
 use super::super::check;
 use super::super::setting::{Setting, ValueType};
-use super::{Section, or_seconds, secret, span, switch, text, whole};
+use super::rows::{Section, or_seconds, secret, span, switch, text, whole};
 
 pub(super) const SECTION: Section = Section {
     title: "SAML, OAuth server, wallets",

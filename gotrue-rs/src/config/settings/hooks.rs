@@ -3,7 +3,7 @@
 use foundation::secret::Secret;
 
 use super::super::setting::{Family, Setting, ValueType};
-use super::{Section, switch, text};
+use super::rows::{Section, switch, text};
 
 pub(super) const SECTION: Section = Section {
     title: "Hooks",

@@ -2,7 +2,7 @@
 
 use super::super::check;
 use super::super::setting::{Setting, UnusedForm, ValueType};
-use super::{Section, list, secret, text, unused, whole};
+use super::rows::{Section, list, secret, text, unused, whole};
 
 pub(super) const SECTION: Section = Section {
     title: "Access tokens",

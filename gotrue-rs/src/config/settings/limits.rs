@@ -4,7 +4,7 @@ use foundation::limits::{Bucket, LimitKey};
 
 use super::super::check;
 use super::super::setting::{Setting, ValueType};
-use super::{Section, number, quota, text};
+use super::rows::{Section, number, quota, text};
 
 pub(super) const SECTION: Section = Section {
     title: "Rate limits",

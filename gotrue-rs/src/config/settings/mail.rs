@@ -6,7 +6,7 @@ use gotrue_rules::domain::policy::MailKind;
 
 use super::super::draft::{Draft, parse_header_lists};
 use super::super::setting::{Family, Setting, ValueType};
-use super::{Section, count, digits, natural, span, switch, text, whole};
+use super::rows::{Section, count, digits, natural, span, switch, text, whole};
 
 pub(super) const SECTION: Section = Section {
     title: "Mails",

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::super::check;
 use super::super::setting::{Setting, UnusedForm, ValueType};
-use super::{Section, list, span, switch, text, unused, whole};
+use super::rows::{Section, list, span, switch, text, unused, whole};
 
 /// The longest time between the signal to stop and the end of accepting requests.
 const MAX_DRAIN: Duration = Duration::from_mins(10);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::super::setting::{Setting, ValueType};
-use super::{Section, text};
+use super::rows::{Section, text};
 
 pub(super) const SECTION: Section = Section {
     title: "Outgoing requests",

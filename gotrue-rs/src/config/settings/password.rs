@@ -3,13 +3,13 @@
 use super::super::check;
 use super::super::setting::{Setting, ValueType};
 use super::super::values;
-use super::{Section, natural, number, switch, text, whole};
+use super::rows::{Section, count, natural, number, switch, text, whole};
 
 pub(super) const SECTION: Section = Section {
     title: "Passwords",
     intro: "",
     rows: &[
-        whole("GOTRUE_PASSWORD_MIN_LENGTH", |d, _, n| d.policy.password.min_length = super::count(n).max(6))
+        whole("GOTRUE_PASSWORD_MIN_LENGTH", |d, _, n| d.policy.password.min_length = count(n).max(6))
             .with_unit("characters")
             .default("6")
             .doc("Minimum password length; never below 6.", "10"),

@@ -2,7 +2,7 @@
 
 use super::super::draft::secrets;
 use super::super::values::call_time_limit;
-use super::{Section, map, secret, span, switch, text};
+use super::rows::{Section, map, secret, span, switch, text};
 
 pub(super) const SECTION: Section = Section {
     title: "Security",

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Section, between, list, positive_span, switch, whole};
+use super::rows::{Section, between, list, positive_span, switch, whole};
 
 pub(super) const SECTION: Section = Section {
     title: "Sessions and refresh tokens",

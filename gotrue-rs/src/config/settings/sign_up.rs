@@ -1,6 +1,6 @@
 //! Sign-up.
 
-use super::{Section, list, switch};
+use super::rows::{Section, list, switch};
 
 pub(super) const SECTION: Section = Section {
     title: "Sign-up",

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::super::check;
 use super::super::setting::{Setting, ValueType};
-use super::{Section, digits, map, natural, or_seconds, span, switch, text, whole};
+use super::rows::{Section, digits, map, natural, or_seconds, span, switch, text, whole};
 
 pub(super) const SECTION: Section = Section {
     title: "Phone messages",

@@ -2,7 +2,7 @@
 
 use super::super::draft::parse_header_lists;
 use super::super::setting::{Setting, ValueType};
-use super::{Section, between, or_seconds, secret, span, switch, text};
+use super::rows::{Section, between, or_seconds, secret, span, switch, text};
 
 pub(super) const SECTION: Section = Section {
     title: "Mail server",

@@ -1,6 +1,6 @@
 //! Export of traces and metrics by OTLP: the variables of OpenTelemetry SDKs.
 
-use super::{Section, natural, secret, switch, text};
+use super::rows::{Section, natural, secret, switch, text};
 
 pub(super) const SECTION: Section = Section {
     title: "Traces and metrics by OTLP",

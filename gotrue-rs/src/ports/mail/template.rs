@@ -8,6 +8,7 @@
 mod builtin;
 pub mod check;
 pub(in crate::ports) mod limits;
+mod pair;
 mod rendering;
 mod source;
 pub mod syntax;
@@ -27,6 +28,7 @@ use platform::http_client::HttpClient;
 use tokio::sync::Mutex;
 
 pub use self::builtin::subject as builtin_subject;
+use self::pair::TemplatePair;
 use self::source::TemplateSource;
 pub use self::values::{TemplateVariables, list_variables};
 use super::branded::{self, MailFrame};
@@ -54,14 +56,6 @@ pub struct MailTemplateError {
 pub struct MailTemplates {
     site_url: String,
     kinds: Vec<Arc<KindTemplates>>,
-}
-
-/// A subject and the body that belongs to it.
-struct TemplatePair {
-    subject: Template,
-    body: Template,
-    /// The document around the body, if the body is its content only.
-    frame: Option<MailFrame>,
 }
 
 /// The templates of one kind.
@@ -307,24 +301,6 @@ impl CustomTemplate {
     }
 }
 
-impl TemplatePair {
-    /// Parses a pair with the built-in body if `body` is `None`.
-    fn parse(kind: MailKind, subject: &str, body: Option<&str>) -> Result<Self, String> {
-        for (part, text) in [("subject", Some(subject)), ("body", body)] {
-            if let Some(refusal) = text.and_then(|text| check::find_refusal(kind, text)) {
-                return Err(format!("the {part}: line {}: {}", refusal.line, refusal.text));
-            }
-        }
-        let parse = |name, text| Template::new(name).max_range_iters(limits::MAX_ITERATIONS).parse(text);
-        let subject = parse("subject", subject).map_err(|error| format!("the subject: {error}"))?;
-        let body = match body {
-            Some(text) => parse("body", text).map_err(|error| format!("the body: {error}"))?,
-            None => builtin::body(kind).map_err(|error| format!("the built-in body: {error}"))?,
-        };
-        Ok(Self { subject, body, frame: None })
-    }
-}
-
 /// Whether a configured subject of the built-in body parses; logs why not.
 fn is_valid_subject(kind: MailKind, subject: &str) -> bool {
     let parsed = TemplatePair::parse(kind, subject, None);
@@ -332,12 +308,6 @@ fn is_valid_subject(kind: MailKind, subject: &str) -> bool {
         tracing::warn!(mail.kind = kind.as_str(), %reason, "mail subject does not parse, using the built-in one");
     }
     parsed.is_ok()
-}
-
-impl std::fmt::Debug for TemplatePair {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Pair")
-    }
 }
 
 fn add_duration(now: Time, by: Duration) -> Time {

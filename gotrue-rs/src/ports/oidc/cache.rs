@@ -11,7 +11,7 @@ use foundation::time::Time;
 use platform::clock::SharedClock;
 use tokio::sync::Mutex as Turn;
 
-use super::OidcError;
+use super::error::OidcError;
 
 /// The number of fetches in a burst.
 const FETCH_BURST: i32 = 5;

@@ -6,7 +6,8 @@ use gotrue_rules::domain::external::jws::Algorithm;
 use gotrue_rules::wire::go_json::{self, Document};
 use serde::Deserialize;
 
-use super::{IssuerSource, OidcError};
+use super::error::OidcError;
+use super::issuer::IssuerSource;
 
 /// The metadata of an issuer. Missing URLs are empty.
 #[derive(Debug, Clone, PartialEq)]

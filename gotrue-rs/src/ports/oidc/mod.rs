@@ -4,6 +4,8 @@
 
 mod cache;
 mod discovery;
+mod error;
+mod issuer;
 mod sources;
 
 use std::sync::Arc;
@@ -13,33 +15,25 @@ use gotrue_rules::domain::external::id_token::{
     ExternalIdToken, IdTokenError, IdTokenExpectations, is_access_token_hash,
 };
 use gotrue_rules::domain::external::issuers;
-use gotrue_rules::domain::external::jws::{CompactJws, JwsError};
-use gotrue_rules::domain::external::keys::{KeySet, KeySetError, SignatureOutcome};
+use gotrue_rules::domain::external::jws::CompactJws;
+use gotrue_rules::domain::external::keys::{KeySet, SignatureOutcome};
 use gotrue_rules::domain::policy::ExternalPolicy;
 use platform::clock::SharedClock;
-use platform::http_client::{HttpClient, HttpError, HttpResponse, ResponseLimits, UrlTrust};
+use platform::http_client::{HttpClient, HttpResponse, ResponseLimits, UrlTrust};
 use reqwest::{Method, Request, Url};
 
 pub use discovery::Discovery;
+pub use error::OidcError;
+pub use issuer::IssuerSource;
 
 use cache::CachedValue;
+use error::MAX_BYTES;
 use sources::{IssuerCache, IssuerCaches};
 
 /// The limits of a document or key set.
-const LIMITS: ResponseLimits = ResponseLimits { bytes: 1024 * 1024, time: Duration::from_secs(10) };
+const LIMITS: ResponseLimits = ResponseLimits { bytes: MAX_BYTES, time: Duration::from_secs(10) };
 /// The maximum number of quoted bytes of an unexpected response.
 const LONGEST_QUOTE: usize = 1000;
-
-/// The location of an issuer.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct IssuerSource {
-    /// The issuer identifier in its tokens.
-    pub issuer: String,
-    /// The URL of its document, if it is not the default one below the issuer.
-    pub document: Option<String>,
-    /// The origin of its URL.
-    pub trust: UrlTrust,
-}
 
 /// The checks of a token besides signature, times and issuer.
 #[derive(Debug, Clone, Copy, Default)]
@@ -50,61 +44,6 @@ pub struct TokenChecks<'a> {
     pub clients: Option<&'a [String]>,
     /// The access token issued with it, compared to `at_hash` if the token has one. `None` skips the check.
     pub access_token: Option<&'a str>,
-}
-
-/// Why an issuer is unavailable or a token is rejected.
-///
-/// The [`std::fmt::Display`] text of a document that was not found may be shown to clients.
-#[derive(Debug, Clone, thiserror::Error)]
-pub enum OidcError {
-    /// The URL is not allowed or invalid.
-    #[error("oidc: {0}")]
-    Address(String),
-    /// The rate limit of fetches is exhausted, and none has succeeded.
-    #[error("oidc: the issuer was asked too often without an answer")]
-    RateLimited,
-    /// No response, or not in time.
-    #[error("oidc: {0}")]
-    Transport(#[source] Arc<HttpError>),
-    /// The response is too long.
-    #[error("oidc: what is at {0:?} is longer than {bytes} bytes", bytes = LIMITS.bytes)]
-    TooLong(String),
-    /// An unexpected status.
-    #[error("{status} {}: {body}", reason(*status))]
-    Status {
-        status: u16,
-        /// The beginning of the body.
-        body: String,
-    },
-    /// The response is not a discovery document.
-    #[error("oidc: failed to decode provider discovery object: {0}")]
-    InvalidDocument(String),
-    /// The document belongs to another issuer.
-    #[error("oidc: issuer did not match the issuer returned by provider, expected {expected:?} got {got:?}")]
-    IssuerMismatch {
-        /// The requested issuer.
-        expected: String,
-        /// The issuer in the document.
-        got: String,
-    },
-    /// The response is not a key set.
-    #[error("oidc: {0}")]
-    InvalidKeySet(#[from] KeySetError),
-    /// The token is malformed.
-    #[error("malformed token: {0}")]
-    Malformed(#[from] JwsError),
-    /// The issuer does not use the token's algorithm.
-    #[error("the issuer does not sign with this algorithm")]
-    Algorithm,
-    /// The issuer has no such key.
-    #[error("the issuer has no such key")]
-    UnknownKey,
-    /// The signature is invalid.
-    #[error("the signature is not the issuer's")]
-    Signature,
-    /// A claim is invalid.
-    #[error(transparent)]
-    Token(#[from] IdTokenError),
 }
 
 /// Issuers with their cached documents and keys.
@@ -232,20 +171,6 @@ impl Oidc {
     }
 }
 
-impl IssuerSource {
-    fn document_url(&self) -> String {
-        let usual = || {
-            let base = self.issuer.strip_suffix('/').unwrap_or(&self.issuer);
-            format!("{base}/.well-known/openid-configuration")
-        };
-        self.document.clone().filter(|document| !document.is_empty()).unwrap_or_else(usual)
-    }
-}
-
 fn quote_body(body: &[u8]) -> String {
     String::from_utf8_lossy(&body[..body.len().min(LONGEST_QUOTE)]).into_owned()
-}
-
-fn reason(status: u16) -> &'static str {
-    http::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason()).unwrap_or_default()
 }

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use gotrue_rules::domain::external::keys::KeySet;
 
 use super::cache::Cached;
-use super::{Discovery, IssuerSource};
+use super::discovery::Discovery;
+use super::issuer::IssuerSource;
 
 /// The maximum number of cached issuers.
 const MAX_ISSUERS: usize = 256;

@@ -4,7 +4,7 @@ use foundation::error_chain::ErrorChain;
 use futures::future::BoxFuture;
 use platform::mail::inbox::{Inbox, NewMessage};
 
-use super::{SmsError, SmsMessage, SmsSender};
+use super::message::{SmsError, SmsMessage, SmsSender};
 
 /// The purpose of every kept SMS.
 const PURPOSE: &str = "sms_otp";

@@ -4,7 +4,8 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde::Deserialize;
 
-use super::{SenderClient, SmsError, SmsMessage, SmsSender};
+use super::message::{SmsError, SmsMessage, SmsSender};
+use super::sender_client::SenderClient;
 
 /// The text matches no template registered with the account.
 const NO_SUCH_TEMPLATE: i64 = 80;

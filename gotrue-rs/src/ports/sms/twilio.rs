@@ -8,7 +8,8 @@ use gotrue_rules::domain::contact::Phone;
 use platform::http_client::HttpResponse;
 use serde::Deserialize;
 
-use super::{SenderClient, SmsError, SmsMessage, SmsSender, non_empty};
+use super::message::{SmsError, SmsMessage, SmsSender};
+use super::sender_client::{SenderClient, non_empty};
 
 /// A Twilio account.
 #[derive(Debug)]

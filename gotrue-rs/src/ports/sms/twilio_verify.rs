@@ -5,8 +5,9 @@ use futures::future::BoxFuture;
 use platform::http_client::HttpResponse;
 use serde::Deserialize;
 
+use super::message::{SmsError, SmsMessage, SmsSender};
+use super::sender_client::{SenderClient, non_empty};
 use super::twilio::{basic_authorization, require_accepted};
-use super::{SenderClient, SmsError, SmsMessage, SmsSender, non_empty};
 
 /// A Verify service of an account.
 #[derive(Debug)]

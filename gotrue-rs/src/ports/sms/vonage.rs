@@ -4,7 +4,8 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde::Deserialize;
 
-use super::{SenderClient, SmsError, SmsMessage, SmsSender, non_empty};
+use super::message::{SmsError, SmsMessage, SmsSender};
+use super::sender_client::{SenderClient, non_empty};
 
 /// A Vonage account.
 #[derive(Debug)]

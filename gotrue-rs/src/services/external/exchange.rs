@@ -10,7 +10,7 @@ use platform::http_client::HttpError;
 use reqwest::Request;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 
-use super::ResolvedProvider;
+use super::provider::ResolvedProvider;
 use super::provider_request::{ProviderError, send_provider_request};
 use crate::request_context::RequestContext;
 

@@ -4,8 +4,8 @@ use gotrue_rules::domain::external::id_token::ExternalIdToken;
 use gotrue_rules::domain::external::provider::{IdTokenCheck, ProviderTokenResponse};
 use platform::http_client::UrlTrust;
 
+use super::provider::{ResolvedProvider, discovery_source};
 use super::provider_request::ProviderError;
-use super::{ResolvedProvider, discovery_source};
 use crate::ports::oidc::{IssuerSource, TokenChecks};
 use crate::request_context::RequestContext;
 

@@ -5,7 +5,7 @@ use platform::http_client::HttpResponse;
 use reqwest::{Method, Request};
 use url::Url;
 
-use super::ResolvedProvider;
+use super::provider::ResolvedProvider;
 use super::provider_request::{ProviderError, insert_header, require_success, send_provider_request};
 use crate::request_context::RequestContext;
 

@@ -9,7 +9,7 @@ use reqwest::Request;
 use reqwest::header::{HeaderName, HeaderValue, InvalidHeaderName, InvalidHeaderValue, USER_AGENT};
 use url::Url;
 
-use super::EnabledProvider;
+use super::provider::EnabledProvider;
 use crate::ports::oidc::OidcError;
 use crate::request_context::RequestContext;
 

@@ -14,8 +14,9 @@ use reqwest::{Method, Request};
 use url::Url;
 
 use super::exchange::exchange_code;
+use super::oauth1;
+use super::provider::{ResolvedProvider, is_oauth1, resolve_provider};
 use super::provider_request::{ProviderError, insert_header, require_success, send_provider_request};
-use super::{ResolvedProvider, is_oauth1, oauth1, resolve_provider};
 use crate::request_context::RequestContext;
 use crate::store::flow_state::external::ExternalFlow;
 use crate::store::oauth_client_states;

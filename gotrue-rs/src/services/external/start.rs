@@ -15,7 +15,8 @@ use telemetry::log_limit::LogLimit;
 use url::form_urlencoded::byte_serialize;
 use uuid::Uuid;
 
-use super::{ResolvedProvider, oauth1, resolve_provider};
+use super::oauth1;
+use super::provider::{ResolvedProvider, resolve_provider};
 use crate::request_context::RequestContext;
 use crate::services::explanations;
 use crate::services::messages::redirect_target;

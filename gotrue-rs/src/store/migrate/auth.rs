@@ -5,8 +5,8 @@ use platform::store::migrate::{ErrorContext, lock_migrations, run_script};
 use platform::store::quoting::{quote_identifier, quote_literal};
 use sqlx::{AssertSqlSafe, FromRow, PgConnection, PgPool, Row};
 
+use super::error::{AuthMigrateError, SchemaDifference};
 use super::shape::{READ_SCHEMA, SchemaRow, SchemaShape, join_shortened};
-use super::{AuthMigrateError, SchemaDifference};
 
 /// The outcome of [`migrate_auth`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use sqlx::{Connection as _, PgConnection, Row};
 
 use foundation::error_chain::ErrorChain;
 
-use super::AuthMigrateError;
+use super::error::AuthMigrateError;
 
 /// Takes the advisory lock that the reference uses, too, until the transaction ends.
 ///

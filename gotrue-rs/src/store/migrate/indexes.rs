@@ -13,7 +13,7 @@ use platform::store::pool::Pool;
 use platform::store::quoting::quote_identifier;
 use sqlx::{AssertSqlSafe, PgConnection, Row};
 
-use super::AuthMigrateError;
+use super::error::AuthMigrateError;
 use super::index_lock::IndexLock;
 
 /// Names and definitions of the indexes, those of the reference.

@@ -5,8 +5,8 @@ use platform::store::migrate::{ErrorContext, lock_migrations, run_script};
 use sqlx::PgPool;
 
 use super::auth::{SchemaState, read_shape};
+use super::error::{AuthMigrateError, SchemaDifference};
 use super::shape::{SchemaShape, ShapeMisfits};
-use super::{AuthMigrateError, SchemaDifference};
 
 /// Creates the tables and the word of the enum.
 pub(super) const TABLES: &str = include_str!("../../../../sql/auth-additions/recovery-codes.sql");

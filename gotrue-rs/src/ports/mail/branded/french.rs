@@ -1,6 +1,6 @@
 //! The texts in French.
 
-use super::{CommonTexts, MailTexts};
+use super::texts::{CommonTexts, MailTexts};
 
 /// The texts of all mails with a link.
 pub(super) const COMMON: CommonTexts = CommonTexts {

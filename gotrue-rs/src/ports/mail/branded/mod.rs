@@ -6,6 +6,7 @@ mod english;
 mod french;
 mod german;
 mod spanish;
+mod texts;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,22 +20,7 @@ use platform::mail::layout::{
     MailPage, format_address, format_button, format_code, format_page, format_paragraph, format_quiet_paragraph,
 };
 
-/// The texts of a mail: Go templates, whose markup is `<strong>` only.
-///
-/// Tables of them are in the order of [`MailKind::ALL`].
-struct MailTexts {
-    subject: &'static str,
-    title: &'static str,
-    preview: &'static str,
-    /// The first paragraph.
-    lead: &'static str,
-    /// The label of the button; empty for mails without a link.
-    label: &'static str,
-    /// A paragraph below button or code; may be empty.
-    note: &'static str,
-    /// What to do if the mail was not expected.
-    closing: &'static str,
-}
+use texts::{CommonTexts, MailTexts};
 
 /// Returns the texts of this kind.
 fn texts(kind: MailKind, language: Language) -> &'static MailTexts {
@@ -45,20 +31,6 @@ fn texts(kind: MailKind, language: Language) -> &'static MailTexts {
         Language::Spanish => &spanish::TEXTS,
     };
     &all[kind as usize]
-}
-
-/// The texts that all mails with a link share.
-struct CommonTexts {
-    /// Before the address of the button.
-    address: &'static str,
-    /// Before the code.
-    code: &'static str,
-    /// The end of link and code: in `{number}` minutes or hours, tomorrow, in `{number}` days.
-    minutes: &'static str,
-    hour: &'static str,
-    hours: &'static str,
-    tomorrow: &'static str,
-    days: &'static str,
 }
 
 fn common_texts(language: Language) -> &'static CommonTexts {

@@ -9,7 +9,8 @@ use gotmpl::html::Template;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use super::{TemplatePair, limits};
+use super::limits;
+use super::pair::TemplatePair;
 
 /// How many mails are rendered at once.
 static RENDERINGS: Semaphore = Semaphore::const_new(4);
