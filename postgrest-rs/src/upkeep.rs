@@ -47,8 +47,8 @@ pub async fn run(api: Arc<DataApi>, file: Option<PathBuf>, requests: Arc<ReloadR
     if let Presence::OnDemand(limit) = api.presence() {
         return run_on_demand(&api, limit).await;
     }
-    retry("the settings were not read", || api.reload_config(None)).await;
-    retry("the schema cache was not read", || api.reload_schema()).await;
+    retry("settings", || api.reload_config(None)).await;
+    retry("schema cache", || api.reload_schema()).await;
     tracing::info!("schema cache loaded");
     let listening = listen(&api, &requests);
     let reloading = reload_on_request(&api, file, &requests);
@@ -104,11 +104,11 @@ async fn wait_until_unused(api: &DataApi, limit: Duration) {
     api.wait_until_unused(limit).await;
 }
 
-/// Repeats until it succeeds, with growing pauses.
-async fn retry<F: Future<Output = Result<(), String>>>(failure: &'static str, attempt: impl Fn() -> F) {
+/// Repeats the reading of a subject until it succeeds, with growing pauses.
+async fn retry<F: Future<Output = Result<(), String>>>(subject: &'static str, attempt: impl Fn() -> F) {
     let mut pause = Duration::from_secs(1);
     while let Err(error) = attempt().await {
-        tracing::error!(error, "{failure}, trying again");
+        tracing::error!(error, subject, "reading from the database failed, trying again");
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(MAXIMUM_PAUSE);
     }
@@ -132,7 +132,7 @@ async fn reload_on_request(api: &Arc<DataApi>, file: Option<PathBuf>, requests: 
                 }
             }
             () = requests.schema.notified() => {
-                retry("the schema cache was not read", || api.reload_schema()).await;
+                retry("schema cache", || api.reload_schema()).await;
                 tracing::info!("schema cache reloaded");
             }
         }

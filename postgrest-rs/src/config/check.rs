@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use super::claim_path::ClaimPath;
-use super::{LogLevel, OpenApiMode, Sources, TransactionEnd, split_commas};
+use super::sources::{Sources, split_commas};
+use super::values::{LogLevel, OpenApiMode, TransactionEnd};
 use crate::jwt::keys::KeySet;
 
 /// Collects what is wrong with settings: `PostgREST`'s message, and what to set; a line for each.

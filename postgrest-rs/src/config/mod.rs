@@ -4,6 +4,8 @@ mod check;
 pub mod claim_path;
 mod dump;
 pub mod file;
+mod sources;
+mod values;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,6 +15,9 @@ use check::{
     role_claim_path, socket_mode, transaction_end,
 };
 use claim_path::ClaimPath;
+pub use sources::Sources;
+use sources::split_commas;
+pub use values::{LogLevel, OpenApiMode, TransactionEnd};
 
 use crate::jwt::keys::KeySet;
 use crate::request::QualifiedName;
@@ -46,52 +51,6 @@ pub const DATABASE_SETTINGS: [&str; 23] = [
 
 /// The largest body by default, in bytes.
 const DEFAULT_MAXIMUM_BODY: usize = 64 * 1024 * 1024;
-
-/// Where settings come from.
-#[derive(Debug, Clone, Default)]
-pub struct Sources {
-    /// The file: names with dashes.
-    pub file: BTreeMap<String, String>,
-    /// The environment: names that begin with `PGRST_`.
-    pub environment: BTreeMap<String, String>,
-    /// The database: names of [`DATABASE_SETTINGS`].
-    pub database: BTreeMap<String, String>,
-}
-
-/// What the root answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OpenApiMode {
-    /// What the role may use.
-    FollowPrivileges,
-    /// Everything.
-    IgnorePrivileges,
-    /// 404
-    Disabled,
-}
-
-/// How transactions end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TransactionEnd {
-    /// Rolled back unless the client may ask for a commit.
-    pub rolls_back: bool,
-    /// The client may choose by `Prefer: tx=`.
-    pub allows_override: bool,
-}
-
-/// What is logged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum LogLevel {
-    /// Failures of the server alone.
-    Critical,
-    /// Requests that end in 500 to 599 too.
-    Error,
-    /// Requests that end in 400 to 499 too.
-    Warn,
-    /// All requests.
-    Info,
-    /// All requests and what the server does.
-    Debug,
-}
 
 /// The settings. Names are `PostgREST`'s; its documentation describes them.
 #[derive(Debug, Clone)]
@@ -146,25 +105,6 @@ pub struct Config {
 }
 
 impl Sources {
-    /// The file and the environment of the process.
-    ///
-    /// # Errors
-    /// The file cannot be read.
-    pub fn read(path: Option<&std::path::Path>) -> Result<Self, String> {
-        let file = match path {
-            Some(path) => {
-                let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-                file::parse(&text).map_err(|error| format!("{}: {error}", path.display()))?
-            }
-            None => BTreeMap::new(),
-        };
-        let environment = std::env::vars_os().filter_map(|(name, value)| {
-            let name = name.into_string().ok().filter(|name| name.starts_with("PGRST_"))?;
-            Some((name, value.into_string().ok()?))
-        });
-        Ok(Self { file, environment: environment.collect(), database: BTreeMap::new() })
-    }
-
     /// The connection string.
     ///
     /// # Errors
@@ -172,72 +112,6 @@ impl Sources {
     pub(crate) fn database_uri(&self) -> Result<String, String> {
         read_uri(self)
     }
-
-    /// A setting, empty or not.
-    fn find(&self, name: &str) -> Option<&str> {
-        let underscored = name.replace('-', "_");
-        let variable = format!("PGRST_{}", underscored.to_uppercase());
-        let found = self.database.get(&underscored).or_else(|| self.environment.get(&variable));
-        found.or_else(|| self.file.get(name)).map(String::as_str)
-    }
-
-    /// A setting that is not empty, by its name or a former one.
-    fn text(&self, names: &[&str]) -> Option<&str> {
-        names.iter().find_map(|name| self.find(name).filter(|value| !value.is_empty()))
-    }
-
-    fn owned(&self, name: &str) -> Option<String> {
-        self.text(&[name]).map(str::to_owned)
-    }
-
-    fn number<T: std::str::FromStr>(&self, names: &[&str], default: T) -> T {
-        names.iter().find_map(|name| self.find(name)?.trim().parse().ok()).unwrap_or(default)
-    }
-
-    /// A truth value in any case, with quotation marks around or not; other texts count as absent, numbers as false at 0.
-    fn truth(&self, names: &[&str], default: bool) -> bool {
-        self.find_truth(names).unwrap_or(default)
-    }
-
-    fn find_truth(&self, names: &[&str]) -> Option<bool> {
-        let read = |name: &&str| {
-            let value = self.find(name)?.trim().trim_matches('"');
-            match value.to_lowercase().as_str() {
-                "true" => Some(true),
-                "false" => Some(false),
-                other => other.parse::<i64>().ok().map(|number| number > 0),
-            }
-        };
-        names.iter().find_map(read)
-    }
-
-    fn seconds(&self, names: &[&str], default: u64) -> Duration {
-        Duration::from_secs(self.number(names, default))
-    }
-
-    fn name(&self, names: &[&str]) -> Option<QualifiedName> {
-        self.text(names).map(|text| match text.split_once('.') {
-            Some((schema, name)) => QualifiedName { schema: schema.to_owned(), name: name.to_owned() },
-            None => QualifiedName { schema: String::new(), name: text.to_owned() },
-        })
-    }
-
-    /// Settings of functions: `app.settings.*` of the file, `PGRST_APP_SETTINGS_*` of the environment.
-    fn app_settings(&self) -> BTreeMap<String, String> {
-        let of_file = self.file.iter().filter(|(name, _)| name.starts_with("app.settings."));
-        let mut settings: BTreeMap<_, _> = of_file.map(|(name, value)| (name.clone(), value.clone())).collect();
-        for (name, value) in &self.environment {
-            if let Some(name) = name.strip_prefix("PGRST_APP_SETTINGS_") {
-                settings.insert(format!("app.settings.{name}"), value.clone());
-            }
-        }
-        settings
-    }
-}
-
-/// The texts between commas, without blanks around.
-fn split_commas(text: &str) -> Vec<String> {
-    text.split(',').map(|part| part.trim().to_owned()).collect()
 }
 
 impl Config {

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 
+use super::mutate;
+use super::parts::{Condition, Context};
 use super::read::ReadNode;
-use super::{Condition, Context, mutate};
 use crate::error::Error;
 use crate::error::cache::{FunctionCall, suggest_function};
 use crate::request::media_type::MediaType;

@@ -1,6 +1,6 @@
 //! Which media type is answered, and what makes it.
 
-use super::Context;
+use super::parts::Context;
 use super::read::ReadNode;
 use crate::error::Error;
 use crate::request::media_type::MediaType;

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use bytes::Bytes;
 
+use super::parts::{ColumnRef, Condition, Context};
 use super::read::ReadNode;
-use super::{ColumnRef, Condition, Context, resolve};
+use super::resolve;
 use crate::error::Error;
 use crate::request::preferences::{PreferMissing, PreferResolution, PreferReturn};
 use crate::request::tree::{Operation, QuantifiableOperator};

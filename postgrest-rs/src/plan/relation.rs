@@ -1,6 +1,6 @@
 //! The relationship that an embed means.
 
-use super::Context;
+use super::parts::Context;
 use crate::error::Error;
 use crate::error::cache::{RelationshipCandidate, suggest_relationship};
 use crate::request::QualifiedName;

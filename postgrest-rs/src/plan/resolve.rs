@@ -1,6 +1,6 @@
 //! Columns as the cache knows them.
 
-use super::{ColumnRef, Condition};
+use super::parts::{ColumnRef, Condition};
 use crate::request::QualifiedName;
 use crate::request::tree::{Field, Filter, LogicTree, Operation};
 use crate::schema_cache::{Column, SchemaCache};

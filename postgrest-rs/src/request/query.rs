@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use percent_encoding::percent_decode;
 
 use super::grammar;
-use super::parsec::{Input, Reply, parse};
+use super::parsec::{Input, Parsed, parse};
 use super::range::RowRange;
 use super::tree::{EmbedPath, Field, Filter, QueryParams, SelectItem, SelectNode};
 use crate::error::Error;
@@ -213,7 +213,7 @@ fn ranges<'a>(
 }
 
 /// Parses a value; the error names what it is.
-fn parse_value<'a, T>(kind: &str, value: &'a str, parser: impl Fn(&mut Input<'a>) -> Reply<T>) -> Result<T, Error> {
+fn parse_value<'a, T>(kind: &str, value: &'a str, parser: impl Fn(&mut Input<'a>) -> Parsed<T>) -> Result<T, Error> {
     parse_shown(kind, value, value, parser)
 }
 
@@ -222,7 +222,7 @@ fn parse_shown<'a, T>(
     kind: &str,
     shown: &str,
     value: &'a str,
-    parser: impl Fn(&mut Input<'a>) -> Reply<T>,
+    parser: impl Fn(&mut Input<'a>) -> Parsed<T>,
 ) -> Result<T, Error> {
     parse(value, parser).map_err(|(place, details)| {
         Error::query_parameter(format!("\"failed to parse {kind} ({shown})\" {place}"), details)

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Reply, ResultSet};
+use super::reply::{Reply, ResultSet};
 use crate::error::Error;
 
 /// Header fields that frame the message or belong to the connection (RFC 9112, RFC 9110 §7.6.1): the server alone knows them.

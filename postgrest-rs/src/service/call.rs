@@ -1,13 +1,13 @@
 //! A planned request: its transaction and its response.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
+use super::dependencies::Dependencies;
 use super::explanation::Explanation;
-use super::{DataApi, State};
-use crate::config::OpenApiMode;
+use crate::config::{Config, OpenApiMode};
 use crate::error::Error;
 use crate::execute::flight::{End, Flight, FlightResults};
-use crate::execute::pool::Lease;
+use crate::execute::pool::{Lease, Pool};
 use crate::execute::spool::Spool;
 use crate::execute::{flight, statement_error};
 use crate::jwt::Identity;
@@ -21,11 +21,15 @@ use crate::response::{Abilities, Reply, ResultSet};
 use crate::schema_cache::SchemaCache;
 use crate::sql;
 use crate::sql::Sql;
+use crate::sql::settings::RoleSettings;
 
 /// A request that is planned.
 pub(super) struct Call<'a> {
-    pub(super) api: &'a DataApi,
-    pub(super) state: &'a State,
+    pub(super) pool: &'a Arc<Pool>,
+    pub(super) dependencies: &'a Dependencies,
+    pub(super) config: &'a Config,
+    /// The settings of roles in the database.
+    pub(super) roles: &'a RoleSettings,
     pub(super) cache: &'a SchemaCache,
     pub(super) identity: &'a Identity,
     pub(super) request: &'a ApiRequest,
@@ -56,7 +60,7 @@ impl Call<'_> {
 
     /// Whether the role is another one than that of requests without a token.
     pub(super) fn is_authenticated(&self) -> bool {
-        self.state.config.db_anon_role.as_ref() != Some(&self.identity.role)
+        self.config.db_anon_role.as_ref() != Some(&self.identity.role)
     }
 
     /// How a transaction ends that succeeded.
@@ -65,7 +69,7 @@ impl Call<'_> {
         let rolls_back = match wanted {
             Some(PreferTransaction::Commit) => false,
             Some(PreferTransaction::Rollback) => true,
-            None => self.state.config.db_tx_end.rolls_back,
+            None => self.config.db_tx_end.rolls_back,
         };
         if rolls_back { End::Rollback } else { End::Commit }
     }
@@ -79,7 +83,7 @@ impl Call<'_> {
             },
             _ => None,
         };
-        let isolation = of_function.or_else(|| self.state.roles.isolation.get(&self.identity.role).map(String::as_str));
+        let isolation = of_function.or_else(|| self.roles.isolation.get(&self.identity.role).map(String::as_str));
         let isolation = match isolation.map(str::to_lowercase).as_deref() {
             Some("repeatable read") => "REPEATABLE READ",
             Some("serializable") => "SERIALIZABLE",
@@ -89,10 +93,10 @@ impl Call<'_> {
     }
 
     fn flight(&self, writes: bool, statements: Vec<Sql>, end: End) -> Flight {
-        let config = &self.state.config;
+        let config = self.config;
         Flight {
             begin: self.begin(writes),
-            settings: sql::settings::build(config, &self.state.roles, self.identity, self.request, self.plan),
+            settings: sql::settings::build(config, self.roles, self.identity, self.request, self.plan),
             pre_request: config.db_pre_request.as_ref().map(sql::settings::pre_request),
             statements,
             end,
@@ -100,7 +104,7 @@ impl Call<'_> {
     }
 
     async fn run_statement(&self, plan: &StatementPlan) -> Result<Reply, Error> {
-        let config = &self.state.config;
+        let config = self.config;
         let mut statements = vec![sql::statement::build(plan, self.request, config.db_max_rows)];
         statements.extend(sql::statement::build_estimate(plan, self.request));
         let end = self.end();
@@ -137,7 +141,7 @@ impl Call<'_> {
 
     /// Waits or fails as the faults of a test say.
     async fn apply_fault(&self, writes: bool) -> Result<(), Error> {
-        let faults = self.api.dependencies.faults.as_ref();
+        let faults = self.dependencies.faults.as_ref();
         let Some(fault) = faults.and_then(|faults| faults.fault_of(writes)) else { return Ok(()) };
         if !fault.delay.is_zero() {
             tokio::time::sleep(fault.delay).await;
@@ -148,18 +152,18 @@ impl Call<'_> {
     /// Runs a transaction on a connection of the pool. One that only reads runs once more when its connection was lost: after a
     /// restart of the database no idle connection is usable.
     async fn run_flight(&self, flight: &Flight, writes: bool) -> Result<(Lease, Result<FlightResults, Error>), Error> {
-        let lease = self.api.pool.acquire().await?;
+        let lease = self.pool.acquire().await?;
         let outcome = flight.run(lease.connection()?, self.is_authenticated()).await;
         if !outcome.as_ref().is_err_and(Error::is_lost_connection) {
             return Ok((lease, outcome));
         }
-        self.api.pool.renew();
+        self.pool.renew();
         if writes {
             // It may have been committed.
             return Ok((lease, outcome));
         }
         drop(lease);
-        let lease = self.api.pool.acquire().await?;
+        let lease = self.pool.acquire().await?;
         let outcome = flight.run(lease.connection()?, self.is_authenticated()).await;
         Ok((lease, outcome))
     }
@@ -184,7 +188,7 @@ impl Call<'_> {
         };
         let mut result = flight::read_row(row, spooled)?;
         let estimate = results.get(1).and_then(|rows| flight::read_estimate(rows));
-        let maximum = self.state.config.db_max_rows;
+        let maximum = self.config.db_max_rows;
         match self.request.preferences.count {
             Some(PreferCount::Planned) if matches!(plan.kind, PlanKind::Read { .. }) => result.total = estimate,
             Some(PreferCount::Estimated) if matches!(plan.kind, PlanKind::Read { .. }) && result.total > maximum => {
@@ -248,7 +252,7 @@ impl Call<'_> {
 
     /// The description of the schema: of all of it, or as far as the role may use it.
     async fn describe(&self, schema: &str, headers_only: bool) -> Result<Reply, Error> {
-        let config = &self.state.config;
+        let config = self.config;
         let follows_privileges = config.openapi_mode == OpenApiMode::FollowPrivileges;
         let mut statements = vec![sql::describe::comment(schema)];
         if follows_privileges {

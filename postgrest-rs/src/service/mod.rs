@@ -3,6 +3,7 @@
 mod cache;
 mod call;
 pub mod dependencies;
+mod explain;
 pub mod explanation;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -464,8 +465,17 @@ impl DataApi {
         let plan = plan?;
         timing.record("plan", started);
         let started = Instant::now();
-        let call =
-            Call { api: self, state, cache: &cache, identity: &identity, request: &request, plan: &plan, explanation };
+        let call = Call {
+            pool: &self.pool,
+            dependencies: &self.dependencies,
+            config,
+            roles: &state.roles,
+            cache: &cache,
+            identity: &identity,
+            request: &request,
+            plan: &plan,
+            explanation,
+        };
         let mut reply = call.run().await?;
         timing.record("transaction", started);
         if config.server_timing_enabled {

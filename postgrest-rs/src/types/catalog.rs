@@ -110,7 +110,7 @@ pub(super) struct Catalog {
     pub(super) schemas: Vec<String>,
     pub(super) relations: Vec<Relation>,
     pub(super) references: Vec<Reference>,
-    pub(super) functions: Vec<Function>,
+    pub(super) functions: Vec<FunctionRow>,
     pub(super) types: Vec<PgType>,
 }
 
@@ -128,11 +128,11 @@ pub(super) struct Relation {
     /// As in `pg_class.relkind`.
     pub(super) kind: char,
     pub(super) is_updatable: bool,
-    pub(super) columns: Vec<Column>,
+    pub(super) columns: Vec<ColumnRow>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Column {
+pub(super) struct ColumnRow {
     pub(super) name: String,
     /// The name of its type; of a domain that of the type below it.
     pub(super) format: String,
@@ -157,7 +157,7 @@ pub(super) struct Reference {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Function {
+pub(super) struct FunctionRow {
     pub(super) schema: String,
     pub(super) name: String,
     inputs: usize,
@@ -176,7 +176,7 @@ pub(super) struct Function {
 
 /// An argument of a function.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Argument {
+pub(super) struct ArgumentRow {
     /// As in `pg_proc.proargmodes`.
     pub(super) mode: char,
     pub(super) name: String,
@@ -184,10 +184,10 @@ pub(super) struct Argument {
     pub(super) has_default: bool,
 }
 
-impl Function {
+impl FunctionRow {
     /// The arguments of all modes in their order.
-    pub(super) fn arguments(&self) -> Vec<Argument> {
-        let argument = |(index, type_oid): (usize, &u32)| Argument {
+    pub(super) fn arguments(&self) -> Vec<ArgumentRow> {
+        let argument = |(index, type_oid): (usize, &u32)| ArgumentRow {
             mode: self.modes.get(index).and_then(|mode| mode.chars().next()).unwrap_or('i'),
             name: self.names.get(index).cloned().unwrap_or_default(),
             type_oid: *type_oid,
@@ -256,7 +256,7 @@ impl Catalog {
             read::<Reference>(client, FOREIGN_KEYS, schemas),
             read::<KeyRow>(client, KEY_COLUMNS, schemas),
             read::<ViewRow>(client, VIEWS, schemas),
-            read::<Function>(client, FUNCTIONS, schemas),
+            read::<FunctionRow>(client, FUNCTIONS, schemas),
             read::<PgType>(client, TYPES, schemas),
         )?;
         client.batch_execute("COMMIT").await?;

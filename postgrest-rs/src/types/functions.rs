@@ -1,7 +1,8 @@
 //! The types of functions: their arguments, and what they return.
 
 use super::Generator;
-use super::catalog::{Argument, Function, Relation};
+use super::callable::Callable;
+use super::catalog::{ArgumentRow, FunctionRow, Relation};
 use super::layout::{Member, Type};
 use super::order::compare;
 
@@ -12,15 +13,6 @@ const UNNAMED_TYPES: [u32; 3] = [114, 3802, 25];
 const ADVICE: &str =
     "Try renaming the parameters or the function itself in the database so function overloading can be resolved";
 
-/// A function with types.
-pub(super) struct Callable<'a> {
-    pub(super) function: &'a Function,
-    /// All arguments, by their names.
-    arguments: Vec<Argument>,
-    /// Those that a call passes.
-    inputs: Vec<Argument>,
-}
-
 impl<'a> Generator<'a> {
     /// The functions of a schema that PostgREST can call, by their names.
     pub(super) fn list_functions(&self, schema: &str) -> Vec<Callable<'a>> {
@@ -29,7 +21,7 @@ impl<'a> Generator<'a> {
             .filter_map(|function| {
                 let mut arguments = function.arguments();
                 arguments.sort_by(|left, right| compare(&left.name, &right.name));
-                let inputs: Vec<Argument> =
+                let inputs: Vec<ArgumentRow> =
                     arguments.iter().filter(|argument| matches!(argument.mode, 'i' | 'b' | 'v')).cloned().collect();
                 self.is_callable(&inputs).then_some(Callable { function, arguments, inputs })
             })
@@ -39,9 +31,9 @@ impl<'a> Generator<'a> {
     }
 
     /// Whether arguments without names are those by which PostgREST calls.
-    fn is_callable(&self, inputs: &[Argument]) -> bool {
-        let is_unnamed = |argument: &&Argument| argument.name.is_empty();
-        let is_usual = |argument: &Argument| UNNAMED_TYPES.contains(&argument.type_oid);
+    fn is_callable(&self, inputs: &[ArgumentRow]) -> bool {
+        let is_unnamed = |argument: &&ArgumentRow| argument.name.is_empty();
+        let is_usual = |argument: &ArgumentRow| UNNAMED_TYPES.contains(&argument.type_oid);
         inputs.iter().filter(is_unnamed).all(|argument| argument.has_default && is_usual(argument))
             || matches!(inputs, [only] if is_usual(only) || self.row_type(only.type_oid).is_some())
     }
@@ -74,7 +66,7 @@ impl<'a> Generator<'a> {
         let arguments = if inputs.is_empty() {
             Type::name("never")
         } else {
-            let member = |argument: &Argument| {
+            let member = |argument: &ArgumentRow| {
                 Member::optional(
                     argument.name.as_str(),
                     argument.has_default,
@@ -116,12 +108,12 @@ impl<'a> Generator<'a> {
     }
 
     /// What one row of the result is.
-    pub(super) fn return_type(&self, function: &Function) -> Type {
+    pub(super) fn return_type(&self, function: &FunctionRow) -> Type {
         let mut columns = function.arguments();
         columns.retain(|argument| argument.mode == 't');
         columns.sort_by(|left, right| compare(&left.name, &right.name));
         if !columns.is_empty() {
-            let member = |argument: &Argument| {
+            let member = |argument: &ArgumentRow| {
                 Member::new(argument.name.as_str(), self.type_of(&function.schema, argument.type_oid))
             };
             return Type::expanded(columns.iter().map(member).collect());
@@ -161,7 +153,7 @@ impl<'a> Generator<'a> {
             }
             [only] if !only.name.is_empty() => {
                 let same = |other: &&Callable<'a>| matches!(&other.inputs[..], [input] if input.name == only.name && input.type_oid != only.type_oid);
-                let mut all: Vec<&Argument> = others().filter(same).map(|other| &other.inputs[0]).collect();
+                let mut all: Vec<&ArgumentRow> = others().filter(same).map(|other| &other.inputs[0]).collect();
                 if all.is_empty() {
                     return None;
                 }

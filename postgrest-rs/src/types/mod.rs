@@ -1,5 +1,6 @@
 //! Types of TypeScript for the relations and functions of a database, as postgres-meta and thus `supabase gen types` write them.
 
+mod callable;
 mod catalog;
 mod functions;
 mod layout;
@@ -11,7 +12,8 @@ use std::collections::{BTreeMap, HashMap};
 use tokio_postgres::Client;
 
 use crate::schema_cache::load::LoadError;
-use catalog::{Catalog, Function, PgType, Relation};
+use callable::Callable;
+use catalog::{Catalog, FunctionRow, PgType, Relation};
 use layout::{Member, Type, key, new_line, quote, write_members};
 use order::compare;
 
@@ -56,7 +58,7 @@ struct Generator<'a> {
     types: HashMap<u32, &'a PgType>,
     relations: HashMap<u32, &'a Relation>,
     /// The functions of each schema that have types, in their order.
-    functions: BTreeMap<&'a str, Vec<functions::Callable<'a>>>,
+    functions: BTreeMap<&'a str, Vec<Callable<'a>>>,
 }
 
 impl<'a> Generator<'a> {
@@ -180,7 +182,7 @@ impl<'a> Generator<'a> {
     }
 
     /// The name that the relation of a result has; that of the type for composite types.
-    fn relation_name(&self, function: &Function) -> Option<&'a str> {
+    fn relation_name(&self, function: &FunctionRow) -> Option<&'a str> {
         let relation = function.returned_relation?;
         if let Some(found) = self.relations.get(&relation) {
             return Some(&found.name);

@@ -1,9 +1,10 @@
 //! The types of one schema: its tables, views, enumerations and composite types.
 
-use super::catalog::{Column, Reference, Relation};
+use super::Generator;
+use super::callable::Callable;
+use super::catalog::{ColumnRow, Reference, Relation};
 use super::layout::{Member, Type, quote};
 use super::order::compare;
-use super::{Generator, functions};
 
 impl<'a> Generator<'a> {
     /// The type of a schema.
@@ -45,7 +46,7 @@ impl<'a> Generator<'a> {
         found
     }
 
-    fn column(&self, relation: &Relation, column: &Column, is_optional: bool, is_nullable: bool) -> Member {
+    fn column(&self, relation: &Relation, column: &ColumnRow, is_optional: bool, is_nullable: bool) -> Member {
         let value = self.type_named(&relation.schema, &column.format).nullable(is_nullable);
         Member::optional(column.name.as_str(), is_optional, value)
     }
@@ -61,14 +62,14 @@ impl<'a> Generator<'a> {
         let callables = self.functions.get(relation.schema.as_str());
         let computed =
             callables.into_iter().flatten().filter(|callable| callable.function.argument_types == relation.name);
-        members.extend(computed.map(|functions::Callable { function, .. }| {
+        members.extend(computed.map(|Callable { function, .. }| {
             Member::new(function.name.as_str(), self.return_type(function).nullable(true))
         }));
         Type::expanded(members)
     }
 
     fn table(&self, relation: &Relation) -> Type {
-        let never = |column: &Column| Member::optional(column.name.as_str(), true, Type::name("never"));
+        let never = |column: &ColumnRow| Member::optional(column.name.as_str(), true, Type::name("never"));
         let insert = relation.columns.iter().map(|column| {
             if column.is_always_generated {
                 return never(column);
@@ -98,7 +99,7 @@ impl<'a> Generator<'a> {
     fn view(&self, relation: &Relation) -> Type {
         let mut members = vec![Member::new("Row", self.row(relation))];
         if relation.is_updatable {
-            let written = |column: &Column| {
+            let written = |column: &ColumnRow| {
                 if column.is_updatable {
                     return self.column(relation, column, true, true);
                 }

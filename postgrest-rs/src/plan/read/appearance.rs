@@ -1,8 +1,9 @@
 //! How columns and embeds appear in the answer.
 
-use super::ReadNode;
+use super::node::ReadNode;
 use crate::error::Error;
-use crate::plan::{ColumnRef, Condition, OrderBy, RelationSelect, SOURCE, SelectField, Spread, SpreadField, resolve};
+use crate::plan::parts::{ColumnRef, Condition, OrderBy, RelationSelect, SOURCE, SelectField, Spread, SpreadField};
+use crate::plan::resolve;
 use crate::request::QualifiedName;
 use crate::request::tree::{AggregateFunction, IsValue, JsonOperand, Operation};
 use crate::schema_cache::SchemaCache;

@@ -1,100 +1,20 @@
 //! What is read: a tree of relations with their embeds.
 
 mod appearance;
+mod node;
 
 use self::appearance::{
     add_aliases, add_embeds, add_spread_orders, check_aggregates, expand_stars, hoist_aggregates, link_null_filters,
     link_orders,
 };
-use super::{
-    Condition, Context, JoinCondition, Link, OrderBy, RelationSelect, SOURCE, SelectField, Spread, relation, resolve,
-};
+pub use self::node::ReadNode;
+use super::parts::{Context, Link, OrderBy, SOURCE, SelectField, Spread};
+use super::{relation, resolve};
 use crate::error::Error;
 use crate::request::query::range_path;
-use crate::request::range::RowRange;
-use crate::request::tree::{EmbedPath, JoinType, OrderTerm, SelectItem, SelectNode};
+use crate::request::tree::{EmbedPath, OrderTerm, SelectItem, SelectNode};
 use crate::request::{Action, QualifiedName};
 use crate::schema_cache::{Cardinality, Relationship, SchemaCache};
-
-/// A relation that is read, with its embeds.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ReadNode {
-    /// The columns.
-    pub select: Vec<SelectField>,
-    /// The relation.
-    pub from: QualifiedName,
-    /// What it is called in the statement.
-    pub from_alias: Option<String>,
-    /// Which rows.
-    pub conditions: Vec<Condition>,
-    /// In which order.
-    pub order: Vec<OrderBy>,
-    /// Which of them.
-    pub range: RowRange,
-    /// The name in the request.
-    pub name: String,
-    /// The alias in the request.
-    pub alias: Option<String>,
-    /// The hint in the request.
-    pub hint: Option<String>,
-    /// How it is joined.
-    pub join: Option<JoinType>,
-    /// How it relates to its parent.
-    pub link: Option<Link>,
-    pub join_conditions: Vec<JoinCondition>,
-    pub subquery_alias: String,
-    /// How its columns appear in the parent, when they do.
-    pub spread: Option<Spread>,
-    /// How its embeds appear.
-    pub embeds: Vec<RelationSelect>,
-    /// The level: 0 for the root.
-    pub depth: usize,
-    /// The embeds.
-    pub children: Vec<ReadNode>,
-}
-
-impl ReadNode {
-    fn new(from: QualifiedName, name: &str, depth: usize) -> Self {
-        Self {
-            select: Vec::new(),
-            from,
-            from_alias: None,
-            conditions: Vec::new(),
-            order: Vec::new(),
-            range: super::ALL_ROWS,
-            name: name.to_owned(),
-            alias: None,
-            hint: None,
-            join: None,
-            link: None,
-            join_conditions: Vec::new(),
-            subquery_alias: String::new(),
-            spread: None,
-            embeds: Vec::new(),
-            depth,
-            children: Vec::new(),
-        }
-    }
-
-    /// Whether `*` is selected and nothing else.
-    pub(super) fn selects_everything(&self) -> bool {
-        matches!(self.select.as_slice(), [field] if field.column.name == "*") && self.children.is_empty()
-    }
-
-    /// The name in the answer.
-    fn output_name(&self) -> &str {
-        self.alias.as_deref().unwrap_or(&self.name)
-    }
-
-    fn is_to_one(&self) -> bool {
-        self.link.as_ref().is_some_and(|link| link.relationship.is_to_one())
-    }
-
-    /// Whether neither it nor an embed of it selects anything.
-    fn is_empty(&self) -> bool {
-        self.select.is_empty() && self.children.iter().all(Self::is_empty)
-    }
-}
 
 /// Plans what is read of a relation, or of the result of a write or call.
 pub(super) fn plan(context: Context<'_>, root: &QualifiedName) -> Result<ReadNode, Error> {

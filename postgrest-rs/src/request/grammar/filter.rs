@@ -1,8 +1,9 @@
 //! Filters and logic trees.
 
-use super::{any_word, delimiter, field, identifier, parenthesized, quoted, symbol, word};
+use super::names::{field, identifier, quoted};
+use super::words::{any_word, delimiter, parenthesized, symbol, word};
 use crate::request::parsec::{
-    Input, Reply, attempt, either, label, nested, not_followed_by, optional, satisfy, separated, sequence, succeed,
+    Input, Parsed, attempt, either, label, nested, not_followed_by, optional, satisfy, separated, sequence, succeed,
     take_while, text,
 };
 use crate::request::tree::{
@@ -11,7 +12,7 @@ use crate::request::tree::{
 };
 
 /// The value of `and` and `or`, with the operator before it. What follows is ignored.
-pub(in crate::request) fn logic_tree(input: &mut Input<'_>) -> Reply<LogicTree> {
+pub(in crate::request) fn logic_tree(input: &mut Input<'_>) -> Parsed<LogicTree> {
     let condition = |input: &mut Input<'_>| {
         sequence(input, |steps| {
             let field = steps.run(field)?;
@@ -49,7 +50,7 @@ pub(in crate::request) fn logic_tree(input: &mut Input<'_>) -> Reply<LogicTree> 
 }
 
 /// `not.`
-fn negation(input: &mut Input<'_>) -> Reply<bool> {
+fn negation(input: &mut Input<'_>) -> Parsed<bool> {
     attempt(input, |input| {
         sequence(input, |steps| {
             steps.run(text("not"))?;
@@ -60,7 +61,7 @@ fn negation(input: &mut Input<'_>) -> Reply<bool> {
 }
 
 /// A value inside a logic tree: quoted, an array literal, or anything up to `,` or `)`.
-fn logic_value(input: &mut Input<'_>) -> Reply<String> {
+fn logic_value(input: &mut Input<'_>) -> Parsed<String> {
     let array = |input: &mut Input<'_>| {
         sequence(input, |steps| {
             steps.run(text("{"))?;
@@ -73,7 +74,7 @@ fn logic_value(input: &mut Input<'_>) -> Reply<String> {
 }
 
 /// A quoted value that ends where the element ends.
-fn whole_quoted(input: &mut Input<'_>) -> Reply<String> {
+fn whole_quoted(input: &mut Input<'_>) -> Parsed<String> {
     attempt(input, |input| {
         sequence(input, |steps| {
             let value = steps.run(quoted)?;
@@ -84,26 +85,29 @@ fn whole_quoted(input: &mut Input<'_>) -> Reply<String> {
 }
 
 /// Anything up to `,` or `)`.
-fn raw_element(input: &mut Input<'_>) -> Reply<String> {
+fn raw_element(input: &mut Input<'_>) -> Parsed<String> {
     take_while(input, |character| !matches!(character, ',' | ')')).map(str::to_owned)
 }
 
 /// Anything.
-fn rest(input: &mut Input<'_>) -> Reply<String> {
+fn rest(input: &mut Input<'_>) -> Parsed<String> {
     take_while(input, |_| true).map(str::to_owned)
 }
 
 /// The value of a filter: `not.eq.5`.
-pub(in crate::request) fn filter(input: &mut Input<'_>) -> Reply<(bool, Operation)> {
+pub(in crate::request) fn filter(input: &mut Input<'_>) -> Parsed<(bool, Operation)> {
     operator_expression(input, rest)
 }
 
 /// The value of a filter, or nothing when it does not begin with an operator: the argument of a function.
-pub(in crate::request) fn filter_or_argument(input: &mut Input<'_>) -> Reply<Option<(bool, Operation)>> {
+pub(in crate::request) fn filter_or_argument(input: &mut Input<'_>) -> Parsed<Option<(bool, Operation)>> {
     optional(input, filter)
 }
 
-fn operator_expression(input: &mut Input<'_>, value: fn(&mut Input<'_>) -> Reply<String>) -> Reply<(bool, Operation)> {
+fn operator_expression(
+    input: &mut Input<'_>,
+    value: fn(&mut Input<'_>) -> Parsed<String>,
+) -> Parsed<(bool, Operation)> {
     sequence(input, |steps| {
         let negated = steps.run(|input| either(input, negation, |input| succeed(input, false)))?;
         let operation = steps.run(|input| label(input, "operator (eq, gt, ...)", |input| operation(input, value)))?;
@@ -112,7 +116,7 @@ fn operator_expression(input: &mut Input<'_>, value: fn(&mut Input<'_>) -> Reply
 }
 
 /// A word with the delimiter behind, or nothing consumed.
-fn operator_word(expected: &'static str) -> impl Fn(&mut Input<'_>) -> Reply<()> {
+fn operator_word(expected: &'static str) -> impl Fn(&mut Input<'_>) -> Parsed<()> {
     move |input| {
         attempt(input, |input| {
             sequence(input, |steps| {
@@ -126,8 +130,8 @@ fn operator_word(expected: &'static str) -> impl Fn(&mut Input<'_>) -> Reply<()>
 /// An operator word, then what follows it.
 fn operator_then<'a, T>(
     expected: &'static str,
-    parser: impl FnOnce(&mut Input<'a>) -> Reply<T>,
-) -> impl FnOnce(&mut Input<'a>) -> Reply<T> {
+    parser: impl FnOnce(&mut Input<'a>) -> Parsed<T>,
+) -> impl FnOnce(&mut Input<'a>) -> Parsed<T> {
     move |input| {
         sequence(input, |steps| {
             steps.run(operator_word(expected))?;
@@ -136,7 +140,7 @@ fn operator_then<'a, T>(
     }
 }
 
-fn operation(input: &mut Input<'_>, value: fn(&mut Input<'_>) -> Reply<String>) -> Reply<Operation> {
+fn operation(input: &mut Input<'_>, value: fn(&mut Input<'_>) -> Parsed<String>) -> Parsed<Operation> {
     either(input, operator_then("in", |input| list(input).map(Operation::In)), |input| {
         either(input, operator_then("is", |input| is_value(input).map(Operation::Is)), |input| {
             either(input, operator_then("isdistinct", |input| value(input).map(Operation::IsDistinctFrom)), |input| {
@@ -146,7 +150,7 @@ fn operation(input: &mut Input<'_>, value: fn(&mut Input<'_>) -> Reply<String>) 
     })
 }
 
-fn value_operation(input: &mut Input<'_>, value: fn(&mut Input<'_>) -> Reply<String>) -> Reply<Operation> {
+fn value_operation(input: &mut Input<'_>, value: fn(&mut Input<'_>) -> Parsed<String>) -> Parsed<Operation> {
     let full_text = |input: &mut Input<'_>| {
         sequence(input, |steps| {
             let operator = steps.run(|input| any_word(input, &FULL_TEXT_OPERATORS))?;
@@ -218,7 +222,7 @@ const QUANTIFIABLE_OPERATORS: [(&str, QuantifiableOperator); 9] = [
 ];
 
 /// The elements of `in.(…)`. What follows is ignored.
-fn list(input: &mut Input<'_>) -> Reply<Vec<String>> {
+fn list(input: &mut Input<'_>) -> Parsed<Vec<String>> {
     let element = |input: &mut Input<'_>| either(input, whole_quoted, raw_element);
     sequence(input, |steps| {
         steps.run(symbol("("))?;
@@ -229,7 +233,7 @@ fn list(input: &mut Input<'_>) -> Reply<Vec<String>> {
 }
 
 /// A text in any case.
-fn caseless(expected: &'static str) -> impl Fn(&mut Input<'_>) -> Reply<()> {
+fn caseless(expected: &'static str) -> impl Fn(&mut Input<'_>) -> Parsed<()> {
     move |input| {
         sequence(input, |steps| {
             for wanted in expected.chars() {
@@ -241,8 +245,8 @@ fn caseless(expected: &'static str) -> impl Fn(&mut Input<'_>) -> Reply<()> {
 }
 
 /// The value of `is.`. What follows is ignored.
-fn is_value(input: &mut Input<'_>) -> Reply<IsValue> {
-    fn any_value(input: &mut Input<'_>, values: &[(&'static str, IsValue)]) -> Reply<IsValue> {
+fn is_value(input: &mut Input<'_>) -> Parsed<IsValue> {
+    fn any_value(input: &mut Input<'_>, values: &[(&'static str, IsValue)]) -> Parsed<IsValue> {
         let Some(((expected, value), others)) = values.split_first() else {
             return satisfy(input, |_| false).replace(IsValue::Null);
         };

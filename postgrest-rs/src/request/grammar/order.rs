@@ -1,11 +1,12 @@
 //! The value of `order`.
 
-use super::{delimiter, ends, field, field_name, lexeme, parenthesized, word};
-use crate::request::parsec::{Failure, Input, Reply, Steps, attempt, either, optional, separated, sequence, text};
+use super::names::{field, field_name};
+use super::words::{delimiter, ends, lexeme, parenthesized, word};
+use crate::request::parsec::{FailedStep, Input, Parsed, Steps, attempt, either, optional, separated, sequence, text};
 use crate::request::tree::{OrderDirection, OrderNulls, OrderTerm};
 
 /// The terms of `order`.
-pub(in crate::request) fn order(input: &mut Input<'_>) -> Reply<Vec<OrderTerm>> {
+pub(in crate::request) fn order(input: &mut Input<'_>) -> Parsed<Vec<OrderTerm>> {
     separated(
         input,
         |input| lexeme(input, |input| either(input, |input| attempt(input, related_order_term), order_term)),
@@ -13,7 +14,7 @@ pub(in crate::request) fn order(input: &mut Input<'_>) -> Reply<Vec<OrderTerm>> 
     )
 }
 
-fn order_term(input: &mut Input<'_>) -> Reply<OrderTerm> {
+fn order_term(input: &mut Input<'_>) -> Parsed<OrderTerm> {
     sequence(input, |steps| {
         let field = steps.run(field)?;
         let (direction, nulls) = order_modifiers(steps)?;
@@ -21,7 +22,7 @@ fn order_term(input: &mut Input<'_>) -> Reply<OrderTerm> {
     })
 }
 
-fn related_order_term(input: &mut Input<'_>) -> Reply<OrderTerm> {
+fn related_order_term(input: &mut Input<'_>) -> Parsed<OrderTerm> {
     sequence(input, |steps| {
         let relation = Some(steps.run(field_name)?);
         let field = steps.run(|input| parenthesized(input, field))?;
@@ -31,7 +32,7 @@ fn related_order_term(input: &mut Input<'_>) -> Reply<OrderTerm> {
 }
 
 /// A dot and a word, or nothing.
-fn order_modifier<T: Copy>(input: &mut Input<'_>, words: [(&'static str, T); 2]) -> Reply<Option<T>> {
+fn order_modifier<T: Copy>(input: &mut Input<'_>, words: [(&'static str, T); 2]) -> Parsed<Option<T>> {
     let [first, second] = words;
     let modifier = |(expected, value): (&'static str, T)| {
         move |input: &mut Input<'_>| {
@@ -46,7 +47,7 @@ fn order_modifier<T: Copy>(input: &mut Input<'_>, words: [(&'static str, T); 2])
     optional(input, |input| either(input, modifier(first), modifier(second)))
 }
 
-fn order_modifiers(steps: &mut Steps<'_, '_>) -> Result<(Option<OrderDirection>, Option<OrderNulls>), Failure> {
+fn order_modifiers(steps: &mut Steps<'_, '_>) -> Result<(Option<OrderDirection>, Option<OrderNulls>), FailedStep> {
     let directions = [("asc", OrderDirection::Ascending), ("desc", OrderDirection::Descending)];
     let places = [("nullsfirst", OrderNulls::First), ("nullslast", OrderNulls::Last)];
     let term_end = |input: &mut Input<'_>| ends(input, &[","]);

@@ -1,19 +1,20 @@
 //! The value of `select`.
 
-use super::{any_word, ends, field, field_name, identifier, lexeme, parenthesized, symbol, word};
+use super::names::{field, field_name, identifier};
+use super::words::{any_word, ends, lexeme, parenthesized, symbol, word};
 use crate::request::parsec::{
-    Failure, Input, Reply, Steps, attempt, either, look_ahead, nested, not_followed_by, optional, separated, sequence,
-    succeed, text,
+    FailedStep, Input, Parsed, Steps, attempt, either, look_ahead, nested, not_followed_by, optional, separated,
+    sequence, succeed, text,
 };
 use crate::request::tree::{AggregateFunction, Field, JoinType, SelectItem, SelectNode};
 
 /// The items of `select`. What follows is ignored.
-pub(in crate::request) fn select(input: &mut Input<'_>) -> Reply<Vec<SelectNode>> {
+pub(in crate::request) fn select(input: &mut Input<'_>) -> Parsed<Vec<SelectNode>> {
     either(input, |input| separated(input, select_node, symbol(",")), |input| succeed(input, Vec::new()))
 }
 
-fn select_node(input: &mut Input<'_>) -> Reply<SelectNode> {
-    let with_children = |item: fn(&mut Input<'_>) -> Reply<SelectItem>| {
+fn select_node(input: &mut Input<'_>) -> Parsed<SelectNode> {
+    let with_children = |item: fn(&mut Input<'_>) -> Parsed<SelectItem>| {
         move |input: &mut Input<'_>| {
             sequence(input, |steps| {
                 let item = steps.run(|input| attempt(input, item))?;
@@ -30,7 +31,7 @@ fn select_node(input: &mut Input<'_>) -> Reply<SelectNode> {
 }
 
 /// The alias before `:`, which is no cast.
-fn alias(input: &mut Input<'_>) -> Reply<Option<String>> {
+fn alias(input: &mut Input<'_>) -> Parsed<Option<String>> {
     optional(input, |input| {
         attempt(input, |input| {
             sequence(input, |steps| {
@@ -49,7 +50,7 @@ enum EmbedParameter {
     Join(JoinType),
 }
 
-fn embed_parameters(steps: &mut Steps<'_, '_>) -> Result<(Option<String>, Option<JoinType>), Failure> {
+fn embed_parameters(steps: &mut Steps<'_, '_>) -> Result<(Option<String>, Option<JoinType>), FailedStep> {
     let parameter = |input: &mut Input<'_>| {
         sequence(input, |steps| {
             steps.run(text("!"))?;
@@ -77,7 +78,7 @@ fn embed_parameters(steps: &mut Steps<'_, '_>) -> Result<(Option<String>, Option
     Ok((hint, join))
 }
 
-fn spread_item(input: &mut Input<'_>) -> Reply<SelectItem> {
+fn spread_item(input: &mut Input<'_>) -> Parsed<SelectItem> {
     lexeme(input, |input| {
         sequence(input, |steps| {
             steps.run(text("..."))?;
@@ -88,7 +89,7 @@ fn spread_item(input: &mut Input<'_>) -> Reply<SelectItem> {
     })
 }
 
-fn relation_item(input: &mut Input<'_>) -> Reply<SelectItem> {
+fn relation_item(input: &mut Input<'_>) -> Parsed<SelectItem> {
     lexeme(input, |input| {
         sequence(input, |steps| {
             let alias = steps.run(alias)?;
@@ -101,7 +102,7 @@ fn relation_item(input: &mut Input<'_>) -> Reply<SelectItem> {
 }
 
 /// `::type`
-fn cast(input: &mut Input<'_>) -> Reply<Option<String>> {
+fn cast(input: &mut Input<'_>) -> Parsed<Option<String>> {
     optional(input, |input| {
         sequence(input, |steps| {
             steps.run(text("::"))?;
@@ -111,7 +112,7 @@ fn cast(input: &mut Input<'_>) -> Reply<Option<String>> {
 }
 
 /// `.sum()`
-fn aggregate(input: &mut Input<'_>) -> Reply<Option<AggregateFunction>> {
+fn aggregate(input: &mut Input<'_>) -> Parsed<Option<AggregateFunction>> {
     let name = |input: &mut Input<'_>| {
         either(input, word("sum", AggregateFunction::Sum), |input| {
             either(input, word("avg", AggregateFunction::Avg), |input| {
@@ -133,7 +134,7 @@ fn aggregate(input: &mut Input<'_>) -> Reply<Option<AggregateFunction>> {
     })
 }
 
-fn field_item(input: &mut Input<'_>) -> Reply<SelectItem> {
+fn field_item(input: &mut Input<'_>) -> Parsed<SelectItem> {
     let all = || Field { name: "*".to_owned(), path: Vec::new() };
     let item_end = |input: &mut Input<'_>| ends(input, &[")", ","]);
     let star = |input: &mut Input<'_>| {

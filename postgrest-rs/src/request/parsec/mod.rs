@@ -48,20 +48,20 @@ impl<'a> Input<'a> {
 }
 
 /// What a parser answers.
-pub(super) struct Reply<T> {
+pub(super) struct Parsed<T> {
     consumed: bool,
     error: ParseError,
     value: Option<T>,
 }
 
-impl<T> Reply<T> {
+impl<T> Parsed<T> {
     /// The reply with another value.
-    pub(super) fn map<U>(self, change: impl FnOnce(T) -> U) -> Reply<U> {
-        Reply { consumed: self.consumed, error: self.error, value: self.value.map(change) }
+    pub(super) fn map<U>(self, change: impl FnOnce(T) -> U) -> Parsed<U> {
+        Parsed { consumed: self.consumed, error: self.error, value: self.value.map(change) }
     }
 
     /// The reply without its value.
-    pub(super) fn replace<U>(self, value: U) -> Reply<U> {
+    pub(super) fn replace<U>(self, value: U) -> Parsed<U> {
         self.map(|_| value)
     }
 
@@ -71,7 +71,7 @@ impl<T> Reply<T> {
 }
 
 /// A step of a sequence failed; the sequence keeps the error.
-pub(super) struct Failure;
+pub(super) struct FailedStep;
 
 /// Parsers that follow each other.
 pub(super) struct Steps<'s, 'a> {
@@ -82,7 +82,7 @@ pub(super) struct Steps<'s, 'a> {
 
 impl<'a> Steps<'_, 'a> {
     /// Runs the next parser.
-    pub(super) fn run<T>(&mut self, parser: impl FnOnce(&mut Input<'a>) -> Reply<T>) -> Result<T, Failure> {
+    pub(super) fn run<T>(&mut self, parser: impl FnOnce(&mut Input<'a>) -> Parsed<T>) -> Result<T, FailedStep> {
         let reply = parser(self.input);
         let before = std::mem::take(&mut self.error);
         if reply.consumed {
@@ -91,37 +91,37 @@ impl<'a> Steps<'_, 'a> {
         } else {
             self.error = before.merge(reply.error);
         }
-        reply.value.ok_or(Failure)
+        reply.value.ok_or(FailedStep)
     }
 
     /// Fails without a message unless `holds`.
-    pub(super) fn require(&mut self, holds: bool) -> Result<(), Failure> {
-        self.run(|input| Reply { consumed: false, error: input.nothing_known(), value: holds.then_some(()) })
+    pub(super) fn require(&mut self, holds: bool) -> Result<(), FailedStep> {
+        self.run(|input| Parsed { consumed: false, error: input.nothing_known(), value: holds.then_some(()) })
     }
 }
 
 /// Parsers that follow each other, and what they make together.
 pub(super) fn sequence<'a, T>(
     input: &mut Input<'a>,
-    body: impl FnOnce(&mut Steps<'_, 'a>) -> Result<T, Failure>,
-) -> Reply<T> {
+    body: impl FnOnce(&mut Steps<'_, 'a>) -> Result<T, FailedStep>,
+) -> Parsed<T> {
     let error = input.nothing_known();
     let mut steps = Steps { input, consumed: false, error };
     let value = body(&mut steps).ok();
-    Reply { consumed: steps.consumed, error: steps.error, value }
+    Parsed { consumed: steps.consumed, error: steps.error, value }
 }
 
 /// A value without consuming.
-pub(super) fn succeed<T>(input: &Input<'_>, value: T) -> Reply<T> {
-    Reply { consumed: false, error: input.nothing_known(), value: Some(value) }
+pub(super) fn succeed<T>(input: &Input<'_>, value: T) -> Parsed<T> {
+    Parsed { consumed: false, error: input.nothing_known(), value: Some(value) }
 }
 
 /// The first parser or, when it fails without consuming, the second.
 pub(super) fn either<'a, T>(
     input: &mut Input<'a>,
-    first: impl FnOnce(&mut Input<'a>) -> Reply<T>,
-    second: impl FnOnce(&mut Input<'a>) -> Reply<T>,
-) -> Reply<T> {
+    first: impl FnOnce(&mut Input<'a>) -> Parsed<T>,
+    second: impl FnOnce(&mut Input<'a>) -> Parsed<T>,
+) -> Parsed<T> {
     let reply = first(input);
     if reply.consumed || reply.value.is_some() {
         return reply;
@@ -134,7 +134,7 @@ pub(super) fn either<'a, T>(
 }
 
 /// The parser, which when it fails has consumed nothing.
-pub(super) fn attempt<'a, T>(input: &mut Input<'a>, parser: impl FnOnce(&mut Input<'a>) -> Reply<T>) -> Reply<T> {
+pub(super) fn attempt<'a, T>(input: &mut Input<'a>, parser: impl FnOnce(&mut Input<'a>) -> Parsed<T>) -> Parsed<T> {
     let start = input.position;
     let mut reply = parser(input);
     if reply.value.is_none() {
@@ -145,22 +145,22 @@ pub(super) fn attempt<'a, T>(input: &mut Input<'a>, parser: impl FnOnce(&mut Inp
 }
 
 /// The parser without consuming when it succeeds.
-pub(super) fn look_ahead<'a, T>(input: &mut Input<'a>, parser: impl FnOnce(&mut Input<'a>) -> Reply<T>) -> Reply<T> {
+pub(super) fn look_ahead<'a, T>(input: &mut Input<'a>, parser: impl FnOnce(&mut Input<'a>) -> Parsed<T>) -> Parsed<T> {
     let start = input.position;
     let reply = parser(input);
     if reply.value.is_none() {
         return reply;
     }
     input.position = start;
-    Reply { consumed: false, error: input.nothing_known(), value: reply.value }
+    Parsed { consumed: false, error: input.nothing_known(), value: reply.value }
 }
 
 /// The parser, described by `text` where it fails without consuming.
 pub(super) fn label<'a, T>(
     input: &mut Input<'a>,
     text: &'static str,
-    parser: impl FnOnce(&mut Input<'a>) -> Reply<T>,
-) -> Reply<T> {
+    parser: impl FnOnce(&mut Input<'a>) -> Parsed<T>,
+) -> Parsed<T> {
     let mut reply = parser(input);
     let is_known = !reply.error.messages.is_empty() || reply.value.is_none();
     if !reply.consumed && is_known && input.records {
@@ -172,13 +172,13 @@ pub(super) fn label<'a, T>(
 /// The parser, or nothing.
 pub(super) fn optional<'a, T>(
     input: &mut Input<'a>,
-    parser: impl FnOnce(&mut Input<'a>) -> Reply<T>,
-) -> Reply<Option<T>> {
+    parser: impl FnOnce(&mut Input<'a>) -> Parsed<T>,
+) -> Parsed<Option<T>> {
     either(input, |input| parser(input).map(Some), |input| succeed(input, None))
 }
 
 /// The parser as often as it succeeds. It consumes when it succeeds.
-pub(super) fn many<'a, T>(input: &mut Input<'a>, parser: impl Fn(&mut Input<'a>) -> Reply<T>) -> Reply<Vec<T>> {
+pub(super) fn many<'a, T>(input: &mut Input<'a>, parser: impl Fn(&mut Input<'a>) -> Parsed<T>) -> Parsed<Vec<T>> {
     let mut values = Vec::new();
     let mut consumed = false;
     loop {
@@ -189,8 +189,8 @@ pub(super) fn many<'a, T>(input: &mut Input<'a>, parser: impl Fn(&mut Input<'a>)
                 values.push(value);
             }
             // What succeeds without consuming would do so for ever.
-            None if reply.consumed => return Reply::failed(true, reply.error),
-            Some(_) | None => return Reply { consumed, error: reply.error, value: Some(values) },
+            None if reply.consumed => return Parsed::failed(true, reply.error),
+            Some(_) | None => return Parsed { consumed, error: reply.error, value: Some(values) },
         }
     }
 }
@@ -198,9 +198,9 @@ pub(super) fn many<'a, T>(input: &mut Input<'a>, parser: impl Fn(&mut Input<'a>)
 /// One or more values with separators between them.
 pub(super) fn separated<'a, T, S>(
     input: &mut Input<'a>,
-    parser: impl Fn(&mut Input<'a>) -> Reply<T>,
-    separator: impl Fn(&mut Input<'a>) -> Reply<S>,
-) -> Reply<Vec<T>> {
+    parser: impl Fn(&mut Input<'a>) -> Parsed<T>,
+    separator: impl Fn(&mut Input<'a>) -> Parsed<S>,
+) -> Parsed<Vec<T>> {
     sequence(input, |steps| {
         let mut values = vec![steps.run(&parser)?];
         values.extend(steps.run(|input| {
@@ -216,25 +216,25 @@ pub(super) fn separated<'a, T, S>(
 }
 
 /// A character that `accepts`.
-pub(super) fn satisfy(input: &mut Input<'_>, accepts: impl Fn(char) -> bool) -> Reply<char> {
+pub(super) fn satisfy(input: &mut Input<'_>, accepts: impl Fn(char) -> bool) -> Parsed<char> {
     match input.peek() {
         Some(character) if accepts(character) => {
             input.position += character.len_utf8();
-            Reply { consumed: true, error: input.nothing_known(), value: Some(character) }
+            Parsed { consumed: true, error: input.nothing_known(), value: Some(character) }
         }
-        _ => Reply::failed(false, input.found_here()),
+        _ => Parsed::failed(false, input.found_here()),
     }
 }
 
 /// All characters that follow and that `accepts`.
-pub(super) fn take_while<'a>(input: &mut Input<'a>, accepts: impl Fn(char) -> bool) -> Reply<&'a str> {
+pub(super) fn take_while<'a>(input: &mut Input<'a>, accepts: impl Fn(char) -> bool) -> Parsed<&'a str> {
     let rest = input.rest();
     let length = rest.find(|character| !accepts(character)).unwrap_or(rest.len());
     input.position += length;
-    Reply { consumed: length > 0, error: input.found_here(), value: Some(&rest[..length]) }
+    Parsed { consumed: length > 0, error: input.found_here(), value: Some(&rest[..length]) }
 }
 
-pub(super) fn text(expected: &'static str) -> impl Fn(&mut Input<'_>) -> Reply<()> {
+pub(super) fn text(expected: &'static str) -> impl Fn(&mut Input<'_>) -> Parsed<()> {
     move |input| {
         let start = input.position;
         let mut found = input.rest().chars();
@@ -246,11 +246,11 @@ pub(super) fn text(expected: &'static str) -> impl Fn(&mut Input<'_>) -> Reply<(
                 if input.records {
                     error.expect(Expected::Text(expected));
                 }
-                return Reply::failed(index > 0, error);
+                return Parsed::failed(index > 0, error);
             }
         }
         input.position += expected.len();
-        Reply { consumed: true, error: input.nothing_known(), value: Some(()) }
+        Parsed { consumed: true, error: input.nothing_known(), value: Some(()) }
     }
 }
 
@@ -259,38 +259,39 @@ pub(super) fn not_followed_by(
     input: &mut Input<'_>,
     expected: Option<&'static str>,
     accepts: impl Fn(char) -> bool,
-) -> Reply<()> {
+) -> Parsed<()> {
     match input.peek() {
         Some(character) if accepts(character) => {
             let position = input.position + character.len_utf8();
             let messages = if input.records { vec![Message::Found(show_character(character))] } else { Vec::new() };
-            Reply::failed(false, ParseError { position, messages })
+            Parsed::failed(false, ParseError { position, messages })
         }
         _ => {
             let mut error = input.found_here();
             if let Some(expected) = expected.filter(|_| input.records) {
                 error.expect(Expected::Text(expected));
             }
-            Reply { consumed: false, error, value: Some(()) }
+            Parsed { consumed: false, error, value: Some(()) }
         }
     }
 }
 
-pub(super) fn end(input: &mut Input<'_>) -> Reply<()> {
+/// The end of the input.
+pub(super) fn end(input: &mut Input<'_>) -> Parsed<()> {
     label(input, "end of input", |input| match input.peek() {
         Some(character) => {
             let error = input.error(|| vec![Message::Found(show_character(character))]);
-            Reply::failed(false, error)
+            Parsed::failed(false, error)
         }
-        None => Reply { consumed: false, error: input.found_here(), value: Some(()) },
+        None => Parsed { consumed: false, error: input.found_here(), value: Some(()) },
     })
 }
 
 /// The parser one level deeper; it fails where nesting is too deep.
-pub(super) fn nested<'a, T>(input: &mut Input<'a>, parser: impl FnOnce(&mut Input<'a>) -> Reply<T>) -> Reply<T> {
+pub(super) fn nested<'a, T>(input: &mut Input<'a>, parser: impl FnOnce(&mut Input<'a>) -> Parsed<T>) -> Parsed<T> {
     if input.depth >= MAXIMUM_DEPTH {
         let error = input.error(|| vec![Message::Found(format!("nesting of more than {MAXIMUM_DEPTH} levels"))]);
-        return Reply::failed(true, error);
+        return Parsed::failed(true, error);
     }
     input.depth += 1;
     let reply = parser(input);
@@ -302,7 +303,7 @@ pub(super) fn nested<'a, T>(input: &mut Input<'a>, parser: impl FnOnce(&mut Inpu
 ///
 /// # Errors
 /// Where parsing failed (`(line 1, column 2)`) and what was expected there.
-pub(super) fn parse<'a, T>(text: &'a str, parser: impl Fn(&mut Input<'a>) -> Reply<T>) -> Result<T, (String, String)> {
+pub(super) fn parse<'a, T>(text: &'a str, parser: impl Fn(&mut Input<'a>) -> Parsed<T>) -> Result<T, (String, String)> {
     if let Some(value) = parser(&mut Input::new(text, false)).value {
         return Ok(value);
     }
