@@ -1,48 +1,17 @@
 //! Payments that wait for the owner: a list, and their delivery or dismissal.
 
-use foundation::time::{Time, format_milliseconds};
+use foundation::time::format_milliseconds;
 use platform::store;
 use serde_json::{Value, json};
-use sqlx::postgres::PgRow;
-use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
 use crate::decision::{PaymentDecision, decide_payment};
-use crate::event::{Buyer, CATALOGUE_CURRENCY, EventContent, Payment, PaymentEvent};
+use crate::event::{Buyer, CATALOGUE_CURRENCY, EventContent, PaymentEvent};
 use crate::order::Provider;
 use crate::provider_api::ApiError;
 use crate::service::OrderService;
-use crate::store::{dismiss_held, list_held};
+use crate::store::{HeldPayment, dismiss_held, list_held};
 use crate::webhook::{WebhookOutcome, WebhookRejection};
-
-/// A payment that waits for the owner.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HeldPayment {
-    pub provider: Provider,
-    pub event_id: String,
-    /// The time of the event.
-    pub received_at: Time,
-    /// Why it waits: `unknown_template`, `wrong_amount` or `no_buyer`.
-    pub outcome: String,
-    /// The reason as a sentence.
-    pub detail: Option<String>,
-    pub payment: Payment,
-}
-
-impl FromRow<'_, PgRow> for HeldPayment {
-    fn from_row(row: &PgRow) -> sqlx::Result<Self> {
-        let (provider, held): (String, String) = (row.try_get("provider")?, row.try_get("held")?);
-        let unknown = || sqlx::Error::Decode(format!("the payment has the unknown provider {provider:?}").into());
-        Ok(Self {
-            provider: Provider::from_name(&provider).ok_or_else(unknown)?,
-            event_id: row.try_get("event_id")?,
-            received_at: row.try_get("received_at")?,
-            outcome: row.try_get("outcome")?,
-            detail: row.try_get("detail")?,
-            payment: serde_json::from_str(&held).map_err(|error| sqlx::Error::Decode(error.into()))?,
-        })
-    }
-}
 
 impl HeldPayment {
     /// Returns the payment as JSON; `template` is that of the references, if there is one.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::Purchase;
+use super::purchase::Purchase;
 use crate::decision::Product;
 use crate::event::CATALOGUE_CURRENCY;
 use crate::order::{Order, Provider};

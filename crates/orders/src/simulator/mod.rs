@@ -6,6 +6,7 @@
 
 mod api;
 mod events;
+mod purchase;
 mod sign;
 
 use std::collections::BTreeMap;
@@ -24,6 +25,10 @@ use crate::settings::{ApiEndpoint, LemonSqueezySettings, PayPalSettings, Payment
 use crate::webhook::certificates::PinnedCertificate;
 use crate::webhook::{WebhookOutcome, WebhookRejection};
 
+pub use purchase::Purchase;
+
+/// The path of the payment simulator.
+pub const SIMULATOR_PATH: &str = "/_dev/payment";
 /// The certificate of events in PayPal's format.
 pub const CERTIFICATE: &str = include_str!("certificate.pem");
 /// The path of the certificate below the simulated API.
@@ -92,20 +97,6 @@ impl DeliveryMode {
     fn age(self) -> TimeDelta {
         if self == Self::Stale { TimeDelta::days(7) } else { TimeDelta::zero() }
     }
-}
-
-/// A purchase at a simulated provider.
-#[derive(Debug, Clone, Copy)]
-pub struct Purchase<'a> {
-    pub provider: Provider,
-    /// What is bought.
-    pub product: &'a Product,
-    /// How many copies.
-    pub quantity: u16,
-    /// The buyer's address.
-    pub email: &'a str,
-    /// The language of the checkout.
-    pub locale: &'a str,
 }
 
 /// An event with its headers.

@@ -13,7 +13,7 @@ use platform::store::Statement;
 use platform::store::binding::statements;
 
 pub use reading::{
-    EventEntry, MailEntry, OrderFilter, count_by_state, count_mails, find_order, find_order_of_checkout,
+    EventEntry, HeldPayment, MailEntry, OrderFilter, count_by_state, count_mails, find_order, find_order_of_checkout,
     find_order_of_payment, has_buyers, has_final_event, list_events, list_held, list_mails, list_orders,
     list_orders_of_buyer, read_chunk,
 };

@@ -7,7 +7,7 @@ use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
-use crate::held::HeldPayment;
+use crate::event::Payment;
 use crate::order::{Order, Provider};
 
 /// The columns of [`Order`].
@@ -233,6 +233,35 @@ pub async fn find_order_of_checkout(db: &mut Connection, checkout: &str, since: 
 pub async fn list_held(db: &mut Connection, event: Option<(Provider, &str)>) -> Result<Vec<HeldPayment>> {
     let (provider, event_id) = (event.map(|event| event.0.name()), event.map(|event| event.1));
     db.fetch_all(bind!(HELD, provider, event_id)).await
+}
+
+/// A payment that waits for the owner.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeldPayment {
+    pub provider: Provider,
+    pub event_id: String,
+    /// The time of the event.
+    pub received_at: Time,
+    /// Why it waits: `unknown_template`, `wrong_amount` or `no_buyer`.
+    pub outcome: String,
+    /// The reason as a sentence.
+    pub detail: Option<String>,
+    pub payment: Payment,
+}
+
+impl FromRow<'_, PgRow> for HeldPayment {
+    fn from_row(row: &PgRow) -> sqlx::Result<Self> {
+        let (provider, held): (String, String) = (row.try_get("provider")?, row.try_get("held")?);
+        let unknown = || sqlx::Error::Decode(format!("the payment has the unknown provider {provider:?}").into());
+        Ok(Self {
+            provider: Provider::from_name(&provider).ok_or_else(unknown)?,
+            event_id: row.try_get("event_id")?,
+            received_at: row.try_get("received_at")?,
+            outcome: row.try_get("outcome")?,
+            detail: row.try_get("detail")?,
+            payment: serde_json::from_str(&held).map_err(|error| sqlx::Error::Decode(error.into()))?,
+        })
+    }
 }
 
 /// An event of an order.
