@@ -13,7 +13,8 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
 use crate::api::{TestApi, encode};
-use crate::{Error, World};
+use crate::error::Error;
+use crate::world::World;
 
 /// The largest part of the log that an error shows, in bytes.
 const LOG_LENGTH: usize = 8000;

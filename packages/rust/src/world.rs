@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::Error;
 use crate::api::{TestApi, encode};
+use crate::error::Error;
 
 /// How long [`World::next_message`] waits: less than a runner of tests, so that the error names the messages.
 const DEFAULT_WAIT: Duration = Duration::from_secs(3);

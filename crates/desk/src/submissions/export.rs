@@ -11,7 +11,7 @@ use futures::stream;
 use http::HeaderValue;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 
-use super::SubmissionsCall;
+use super::call::SubmissionsCall;
 use crate::http::error::DeskError;
 
 /// Answers with the first part once it is there, so that a failed database is an error response.

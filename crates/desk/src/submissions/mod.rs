@@ -2,6 +2,7 @@
 //!
 //! The handlers parse and answer; `functions_rs::submissions` does the work.
 
+mod call;
 mod errors;
 mod export;
 #[cfg(test)]
@@ -11,36 +12,21 @@ use std::sync::Arc;
 
 use axum::response::Response;
 use functions_rs::submissions::Submissions;
-use functions_rs::submissions::export::ExportFormat;
-use functions_rs::submissions::filter::{SubmissionFilter, SubmissionPage};
 use functions_rs::submissions::input::{ReplyInput, read_ids, read_note, read_status};
 use futures::future::BoxFuture;
-use http::{Method, StatusCode};
+use http::StatusCode;
 use serde_json::json;
 use uuid::Uuid;
 
 use crate::http::body::JsonBody;
 use crate::http::error::DeskError;
-use crate::http::query::Query;
 use crate::http::respond;
 use crate::section::{OwnerCall, Section};
-
-/// The parameter of an export with its format.
-const FORMAT: &str = "format";
+use call::SubmissionsCall;
 
 /// The section `submissions` of the API.
 #[derive(Debug)]
 pub struct SubmissionsSection(Arc<Submissions>);
-
-/// What a request of the owner asks for.
-struct SubmissionsCall {
-    method: Method,
-    segments: Vec<String>,
-    query: Query,
-    body: JsonBody,
-    /// The owner's address.
-    author: String,
-}
 
 impl SubmissionsSection {
     /// Creates the section for these submissions.
@@ -104,20 +90,6 @@ impl SubmissionsSection {
 
     async fn answer_details(&self, id: Uuid) -> Result<Response, DeskError> {
         Ok(respond::ok(&self.0.find(id).await?.to_json(self.0.titles())))
-    }
-}
-
-impl SubmissionsCall {
-    /// Parses filter and position of a list.
-    fn page(&self) -> Result<SubmissionPage, DeskError> {
-        Ok(SubmissionPage::parse(self.query.list())?)
-    }
-
-    /// Parses format and filter of an export.
-    fn export(&self) -> Result<(ExportFormat, SubmissionFilter), DeskError> {
-        let format = ExportFormat::parse(self.query.get(FORMAT).unwrap_or("csv"))?;
-        let others = self.query.list().filter(|(name, _)| *name != FORMAT);
-        Ok((format, SubmissionPage::parse(others)?.filter))
     }
 }
 

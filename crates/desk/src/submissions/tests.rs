@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use functions_rs::functions::send_submission::SubmissionSettings;
 use gotrue_rs::testing::clone_migrated;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderValue, Method};
 use http_body_util::BodyExt;
 use platform::entropy::Entropy;
 use platform::mail::outbox::{MailDestination, Outbox};
@@ -16,6 +16,7 @@ use platform::testing::TestDatabase;
 use serde_json::Value;
 
 use super::*;
+use crate::http::query::Query;
 
 const ADA: &str = "00000000-0000-0000-0000-00000000000a";
 

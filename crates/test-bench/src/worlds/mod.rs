@@ -3,12 +3,13 @@
 mod databases;
 mod request;
 mod seed;
+mod snapshot;
 mod snapshots;
 mod upkeep;
 mod world;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use http::StatusCode;
 use platform::entropy::Entropy;
@@ -21,7 +22,7 @@ pub use databases::{DatabaseObserver, WorldDatabases};
 pub use world::World;
 
 pub(crate) use request::{NewFork, NewWorld, check_name, parse};
-pub(crate) use snapshots::Snapshot;
+pub(crate) use snapshot::Snapshot;
 pub(crate) use world::WorldState;
 
 use crate::TestApiError;
@@ -30,6 +31,7 @@ use crate::clock::VirtualClock;
 use crate::faults::FaultRules;
 use request::merge_settings;
 use seed::Seed;
+use upkeep::{INTERVAL, close_idle_connections, is_unused};
 use world::{Origin, WorldIdentity};
 
 /// The id of the world that the server itself is.
@@ -95,7 +97,7 @@ impl Worlds {
         let inner = Inner { builder, databases, entropy, url, worlds, snapshots: Mutex::default() };
         let worlds = Self(Arc::new(inner));
         http_edge::spawn_task(worlds.0.databases.clone().maintain());
-        http_edge::spawn_task(upkeep::run(Arc::downgrade(&worlds.0)));
+        http_edge::spawn_task(maintain(Arc::downgrade(&worlds.0)));
         Ok(worlds)
     }
 
@@ -357,6 +359,23 @@ impl Worlds {
             format!("there are {MAX_WORLDS} worlds"),
             "delete worlds at the end of each test",
         ))
+    }
+}
+
+/// Closes unused connections and removes unused worlds for as long as the worlds exist.
+async fn maintain(worlds: Weak<Inner>) {
+    loop {
+        tokio::time::sleep(INTERVAL).await;
+        let Some(inner) = Weak::upgrade(&worlds) else { return };
+        let worlds = Worlds(inner);
+        for world in worlds.list() {
+            if is_unused(&world) && world.id != DEFAULT_WORLD {
+                tracing::info!(world = world.id, "removing a world that was not used for an hour");
+                drop(worlds.delete(&world.id).await);
+                continue;
+            }
+            close_idle_connections(&world).await;
+        }
     }
 }
 

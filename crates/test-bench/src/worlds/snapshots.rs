@@ -2,40 +2,14 @@
 
 use std::sync::Arc;
 
-use platform::store::migrate::DatabaseName;
 use serde_json::{Value, json};
 
-use super::request::merge;
-use super::{NewWorld, World, Worlds, check_name, lock};
+use super::snapshot::Snapshot;
+use super::{World, Worlds, check_name, lock};
 use crate::TestApiError;
-use crate::backend::WorldSettings;
-use crate::clock::ClockState;
 
 /// The largest number of snapshots at a time.
 const MAX_SNAPSHOTS: usize = 100;
-
-/// A copy of a world's state.
-pub(crate) struct Snapshot {
-    /// The id of the world.
-    world: String,
-    /// The database with the rows.
-    pub database: DatabaseName,
-    settings: WorldSettings,
-    pub clock: ClockState,
-}
-
-impl Snapshot {
-    /// Returns the settings of a world that is created from it: those of the request take precedence.
-    pub(crate) fn settings_for(&self, wanted: &NewWorld, requested: WorldSettings) -> WorldSettings {
-        let mut settings = self.settings.clone();
-        if requested.profile != settings.profile && (!wanted.env.is_empty() || !wanted.config.is_empty()) {
-            return requested;
-        }
-        settings.env.extend(requested.env);
-        merge(&mut settings.config, &requested.config);
-        settings
-    }
-}
 
 impl Worlds {
     /// Stores the state of a world under a name; a snapshot of that name is replaced.
