@@ -1,6 +1,7 @@
-//! Problems of `config.toml`, with their lines.
+//! Problems of `config.toml` and `catalogue.toml`, with their lines.
 
 use std::fmt;
+use std::ops::Range;
 
 /// Returns a key with its line, for messages: `line 3: auth.site_url`.
 pub(crate) fn locate(line: Option<usize>, key: &str) -> String {
@@ -20,4 +21,9 @@ impl fmt::Display for Problem {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&locate(self.line, &self.text))
     }
+}
+
+/// Returns the line of a span, from 1.
+pub(crate) fn line_number(text: &str, span: &Range<usize>) -> usize {
+    text.as_bytes().iter().take(span.start).filter(|byte| **byte == b'\n').count() + 1
 }

@@ -14,7 +14,8 @@ use serde_json::{Map, Value};
 
 use crate::api_keys::{ApiKeys, ConfiguredKeys};
 use crate::catalogue::{Catalogue, CatalogueSource};
-use crate::config_file::{ConfigFile, Problem, ServerFacts, Settings, find_key_name, locate, replace_setting_names};
+use crate::config_file::{ConfigFile, ServerFacts, Settings, find_key_name, replace_setting_names};
+use crate::problem::{Problem, locate};
 use crate::product::PRODUCT;
 use crate::project_layout::ProjectLayout;
 use crate::reload::SettingsFiles;
@@ -275,7 +276,7 @@ impl Project {
         settings.put("JWT_SECRET", jwt_secret);
         // A placeholder; the URL is set when the database runs.
         settings.put("DB_DATABASE_URL", "postgresql://localhost/postgres");
-        settings.put("API_REQUEST_ID_HEADER", crate::router::REQUEST_ID.as_str());
+        settings.put("API_REQUEST_ID_HEADER", http_edge::request::REQUEST_ID.as_str());
         let mut problems = std::mem::take(&mut settings.problems);
         match load(&Vars::from_map(self.all_vars(&settings))) {
             Ok(mut config) if problems.is_empty() => {

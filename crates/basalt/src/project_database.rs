@@ -9,9 +9,9 @@ use platform::store::migrate::TargetDatabase;
 use crate::announce::RunningServer;
 use crate::api_keys;
 use crate::data_folder::DataFolder;
+use crate::database_source::{DatabaseOptions, DatabaseSource, find_database};
 use crate::embedded_postgres::TcpPort;
 use crate::project::Project;
-use crate::serve::{DatabaseOptions, DatabaseSource, find_database};
 
 /// A database that accepts connections until it is closed.
 pub(crate) struct ProjectDatabase {

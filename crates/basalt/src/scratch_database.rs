@@ -5,11 +5,11 @@ use gotrue_rs::config::DatabaseSettings;
 use gotrue_rules::domain::policy::HooksPolicy;
 use platform::entropy::Entropy;
 
-use super::{ProjectReport, SchemaFiles};
 use crate::data_folder::DataFolder;
+use crate::database_source::{DatabaseOptions, DatabaseSource, find_database};
 use crate::embedded_postgres::{StartError, TcpPort};
 use crate::project::Project;
-use crate::serve::{DatabaseOptions, DatabaseSource, find_database};
+use crate::project_schema::{self, ProjectReport, SchemaFiles};
 
 /// The result of applying a project to a scratch database.
 pub(crate) enum ScratchOutcome {
@@ -77,7 +77,7 @@ pub(crate) async fn try_project(project: &Project, hooks: &HooksPolicy) -> anyho
         return Ok(ScratchOutcome::NoFiles);
     }
     let Some(scratch) = ScratchDatabase::start(project).await? else { return Ok(ScratchOutcome::NoPostgres) };
-    let outcome = super::apply(project, &scratch.url(), &DatabaseSettings::default(), hooks).await;
+    let outcome = project_schema::apply(project, &scratch.url(), &DatabaseSettings::default(), hooks).await;
     scratch.stop().await?;
     outcome.map(|(_, report)| ScratchOutcome::Applied(report))
 }

@@ -3,7 +3,6 @@
 use std::io::{Read, Write};
 
 use ::brotli::enc::BrotliEncoderParams;
-use aws_lc_rs::digest::{SHA256, digest as hash};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
@@ -61,12 +60,6 @@ pub(super) fn media_type(name: &str) -> &'static str {
         "txt" => "text/plain; charset=utf-8",
         _ => "application/octet-stream",
     }
-}
-
-/// Returns sixteen hexadecimal digits that identify the content.
-pub(crate) fn content_digest(body: &[u8]) -> String {
-    let start = hash(&SHA256, body).as_ref().iter().take(8).fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
-    format!("{start:016x}")
 }
 
 /// Compresses by gzip, for files that are filled in at startup.

@@ -7,8 +7,10 @@ use bytes::Bytes;
 use http::header::ALLOW;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 
+use super::embedded::{FILES, INDEX, is_variant, read_embedded};
 use super::file::File;
-use super::{FILES, INDEX, SiteConfig, is_variant, read_embedded, respond_without_body};
+use super::fill::SiteConfig;
+use super::responses::respond_without_body;
 
 /// The folder of the build with the files of the desk, which are no files of the shop.
 pub(super) const DESK_PREFIX: &str = "_desk/";

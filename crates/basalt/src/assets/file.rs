@@ -11,7 +11,9 @@ use http::header::{
 use http::{HeaderMap, HeaderValue, StatusCode};
 
 use super::content::{self, Coding, accepts};
-use super::{SiteConfig, add_security_headers};
+use super::fill::SiteConfig;
+use super::responses::add_security_headers;
+use crate::content_digest::content_digest;
 
 /// Files below this path have a content hash in their name.
 const HASHED_PREFIX: &str = "assets/";
@@ -143,7 +145,7 @@ impl Variant {
 
     fn etag(&self) -> &HeaderValue {
         self.etag.get_or_init(|| {
-            let tag = format!("\"{}{}\"", content::content_digest(self.body()), self.etag_suffix);
+            let tag = format!("\"{}{}\"", content_digest(self.body()), self.etag_suffix);
             HeaderValue::try_from(tag).unwrap_or_else(|_| HeaderValue::from_static("\"\""))
         })
     }

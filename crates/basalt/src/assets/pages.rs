@@ -8,10 +8,11 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::document_page::format_document;
+use super::embedded::Files;
 use super::file::File;
+use super::fill::SiteConfig;
 use super::page_template::{PageTemplate, Scope};
 use super::structured_data::{describe_catalogue, describe_template};
-use super::{Files, SiteConfig};
 use crate::catalogue::{Catalogue, OwnPicture, Template};
 use crate::seller::Seller;
 

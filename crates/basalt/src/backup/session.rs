@@ -8,9 +8,9 @@ use gotrue_rs::store::base_backup::BackupSession;
 use crate::announce::RunningServer;
 use crate::data_folder::DataFolder;
 use crate::database;
+use crate::database_source::{DatabaseOptions, DatabaseSource, find_database};
 use crate::embedded_postgres::{EmbeddedPostgres, TcpPort};
 use crate::project::Project;
-use crate::serve::{DatabaseOptions, DatabaseSource, find_database};
 
 /// The embedded database of a project.
 pub(super) struct OpenDatabase {

@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 use url::Url;
 use uuid::Uuid;
 
-use crate::config_file::{Problem, line_number};
+use crate::problem::{Problem, line_number};
 
 const ROOT_KEYS: [&str; 4] = ["order", "template", "category", "other_categories"];
 const TEMPLATE_KEYS: [&str; 12] = [

@@ -1,9 +1,12 @@
 //! Applies the entries of `catalogue.toml` to the built-in ones.
 
 use super::entries::{CategoryEntry, Entries, TemplateEntry};
-use super::pictures::{FilePictures, OwnPicture};
-use super::{Catalogue, Category, MAX_TEMPLATES, Template, UploadedPictures};
-use crate::config_file::Problem;
+use super::offer::{Catalogue, Category, Template};
+use super::pictures::{FilePictures, OwnPicture, UploadedPictures};
+use crate::problem::Problem;
+
+/// The largest number of templates; the shop animates their cards one after another.
+const MAX_TEMPLATES: usize = 60;
 
 /// The pictures that entries name.
 #[derive(Clone, Copy)]

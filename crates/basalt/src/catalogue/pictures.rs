@@ -1,6 +1,6 @@
 //! Pictures that the owner gives templates, read from files beside the catalogue.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
@@ -8,14 +8,18 @@ use std::path::{Component, Path, PathBuf};
 use bytes::Bytes;
 use desk::TemplatePicture;
 use serde::Serialize;
+use uuid::Uuid;
 
 use super::picture_format::read_header;
-use crate::assets::content::content_digest;
+use crate::content_digest::content_digest;
 
 /// The largest file, in bytes: a larger one would delay the page of a phone by seconds.
 const MAX_PICTURE_BYTES: u64 = 1024 * 1024;
 /// The largest width and height, in pixels.
 const MAX_PIXELS: u32 = 10_000;
+
+/// The pictures that owners have uploaded at the desk, by their ids.
+pub(crate) type UploadedPictures = HashMap<Uuid, PictureFile>;
 
 /// A picture of the owner's, as pages and their hydration data show it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -10,11 +10,19 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::entries::{self, Entries, TemplateEntry};
-use super::merge::Pictures;
-use super::pictures::{FilePictures, load_pictures};
-use super::{BUILT_IN, CATALOGUE_FILE, Catalogue, MAX_BYTES, UploadedPictures, merge};
-use crate::config_file::Problem;
+use super::merge::{self, Pictures};
+use super::offer::Catalogue;
+use super::pictures::{FilePictures, UploadedPictures, load_pictures};
+use crate::problem::Problem;
 
+/// The file that changes the catalogue, in the folder of the configuration.
+pub(crate) const CATALOGUE_FILE: &str = "catalogue.toml";
+
+/// The built-in catalogue, which the frontend's tests and development server read, too.
+const BUILT_IN: &str = include_str!("../../../../frontend/catalogue.toml");
+
+/// The largest file, in bytes.
+const MAX_BYTES: u64 = 256 * 1024;
 /// The keys of the desk that name uploaded files, and are none of `catalogue.toml`.
 const FILE_KEYS: [&str; 2] = ["picture", "product_file"];
 
@@ -122,6 +130,20 @@ impl CatalogueSource {
         let to_template =
             |entry: TemplateEntry| CatalogueTemplate { id: entry.id, is_added: false, values: to_values(entry) };
         read().unwrap_or_default().into_iter().map(to_template).collect()
+    }
+}
+
+impl Catalogue {
+    /// Returns the built-in catalogue.
+    pub(crate) fn built_in() -> Self {
+        let source = CatalogueSource::new(Path::new("."), "");
+        source.build().unwrap_or(Self { templates: Vec::new(), categories: Vec::new() })
+    }
+
+    /// Returns the built-in catalogue with these changes, whose pictures are in the current folder.
+    #[cfg(test)]
+    pub(super) fn parse(changes: &str) -> Result<Self, Vec<Problem>> {
+        CatalogueSource::new(Path::new("."), changes).build()
     }
 }
 

@@ -1,12 +1,14 @@
 //! Tests of the catalogue and of the messages about it.
 
 use std::fs;
+use std::path::Path;
 
 use desk::TemplateChange;
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
+use crate::problem::Problem;
 use crate::test_folder::TestFolder;
 
 fn problems(changes: &str) -> Vec<String> {

@@ -13,17 +13,18 @@ use platform::entropy::Entropy;
 use serde_json::json;
 
 use super::process::build_runtime;
-use crate::config_file::{LogFormat, Problem, replace_setting_names};
+use crate::config_file::{LogFormat, replace_setting_names};
+use crate::database_source::find_binaries;
 use crate::embedded_postgres::EmbeddedPostgres;
+use crate::problem::Problem;
 use crate::profiles::has_development_pages;
 use crate::project::{Project, ProjectArguments};
-use crate::project_schema::{
-    ProjectReport, SchemaFiles, ScratchOutcome, find_missing_hook_functions, list_unserved_functions, try_project,
-};
+use crate::project_schema::{ProjectReport, SchemaFiles, find_missing_hook_functions, list_unserved_functions};
+use crate::scratch_database::{ScratchOutcome, try_project};
 use crate::serve::payment_checks::{
     check_folder, check_payments, describe_missing_products, describe_missing_seller, describe_placeholders,
 };
-use crate::serve::{BUILT_IN_FUNCTIONS, describe_data_api, describe_discarded_mail, find_binaries, tls};
+use crate::serve::{BUILT_IN_FUNCTIONS, describe_data_api, describe_discarded_mail, tls};
 use crate::{api_keys, logging, outbound};
 
 /// The arguments of `basalt check`.

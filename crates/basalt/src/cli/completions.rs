@@ -9,8 +9,6 @@ use clap::{Args, Command};
 use clap_complete::Shell;
 use clap_mangen::Man;
 
-use super::definition;
-
 const EXAMPLES: &str = "Examples:
   basalt completions bash > ~/.local/share/bash-completion/completions/basalt
   basalt completions zsh > ~/.zfunc/_basalt                 with fpath+=(~/.zfunc) before compinit
@@ -39,19 +37,18 @@ pub(super) struct ManualArguments {
 }
 
 /// Prints the completions for a shell.
-pub(super) fn run(arguments: &CompletionArguments) -> anyhow::Result<()> {
+pub(super) fn run(arguments: &CompletionArguments, mut program: Command) -> anyhow::Result<()> {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut definition::build(), "basalt", &mut script);
+    clap_complete::generate(arguments.shell, &mut program, "basalt", &mut script);
     Ok(std::io::stdout().lock().write_all(&script)?)
 }
 
 /// Writes a page for each command.
-pub(super) fn run_manual(arguments: &ManualArguments) -> anyhow::Result<()> {
+pub(super) fn run_manual(arguments: &ManualArguments, mut program: Command) -> anyhow::Result<()> {
     let folder = &arguments.folder;
     fs::create_dir_all(folder).with_context(|| format!("making the folder {}", folder.display()))?;
-    let mut command = definition::build();
-    command.build();
-    write_pages(&command, "basalt", folder)
+    program.build();
+    write_pages(&program, "basalt", folder)
 }
 
 fn write_pages(command: &Command, name: &str, folder: &Path) -> anyhow::Result<()> {

@@ -18,10 +18,10 @@ use crate::anonymise::{
 };
 use crate::config_file::LogFormat;
 use crate::data_folder::DataFolder;
+use crate::database_source::{DatabaseOptions, find_database};
 use crate::embedded_postgres::TcpPort;
 use crate::plural::format_count;
 use crate::project::{Project, ProjectArguments};
-use crate::serve::{DatabaseOptions, find_database};
 use crate::{api_keys, database, logging};
 
 /// The long help of the command.

@@ -18,8 +18,9 @@ use crate::config_file::LogFormat;
 use crate::plural::format_count;
 use crate::project::{Project, ProjectArguments};
 use crate::project_database::{ProjectDatabase, read_settings};
-use crate::project_schema::{SchemaFiles, ScratchDatabase, apply_files};
+use crate::project_schema::{SchemaFiles, apply_files};
 use crate::schema_difference::{DatabaseDifference, compare_databases};
+use crate::scratch_database::ScratchDatabase;
 use crate::{database, logging};
 
 /// The long help of the command.

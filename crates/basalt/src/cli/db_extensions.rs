@@ -20,7 +20,8 @@ use crate::confirmation::confirm;
 use crate::embedded_postgres::EmbeddedPostgres;
 use crate::project::{Project, ProjectArguments};
 use crate::project_database::{ProjectDatabase, read_settings};
-use crate::project_schema::{SchemaFiles, ScratchDatabase};
+use crate::project_schema::SchemaFiles;
+use crate::scratch_database::ScratchDatabase;
 use crate::{announce, database, logging};
 
 /// The long help of the command.

@@ -19,8 +19,9 @@ use crate::embedded_postgres::EmbeddedPostgres;
 use crate::plural::format_count;
 use crate::project::{Project, ProjectArguments};
 use crate::project_database::{ProjectDatabase, read_settings};
-use crate::project_schema::{INCOMPLETE_STATUS, ProjectReport, ScratchDatabase};
+use crate::project_schema::{INCOMPLETE_STATUS, ProjectReport};
 use crate::schema_difference::list_tables;
+use crate::scratch_database::ScratchDatabase;
 use crate::{database, logging, project_schema};
 
 /// The long help of the command.

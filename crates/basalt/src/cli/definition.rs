@@ -7,7 +7,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory, FromArgMatches, value_parser};
 
-use super::Cli;
+use super::commands::Cli;
 use super::examples::EXAMPLES;
 use super::other_names::find_advice;
 

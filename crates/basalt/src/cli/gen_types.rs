@@ -14,9 +14,9 @@ use super::process::build_runtime;
 use crate::announce::RunningServer;
 use crate::config_file::LogFormat;
 use crate::data_folder::DataFolder;
+use crate::database_source::{DatabaseOptions, DatabaseSource, find_database, migrate_embedded};
 use crate::embedded_postgres::TcpPort;
 use crate::project::{Project, ProjectArguments};
-use crate::serve::{DatabaseOptions, DatabaseSource, find_database, migrate_embedded};
 use crate::{logging, project_schema};
 
 const TYPES_HELP: &str = "Generate types of TypeScript for tables, views and functions, as `supabase gen types` does
@@ -125,7 +125,7 @@ async fn read_own(project: &Project, options: &TypeOptions) -> anyhow::Result<St
     let source = tokio::task::spawn_blocking(find_database(project, &folder, wanted));
     let source = source.await.context("starting the database")??;
     let types = match &source {
-        DatabaseSource::Embedded(postgres) => match migrate_embedded(postgres).await {
+        DatabaseSource::Embedded(postgres) => match migrate_embedded(postgres.address()).await {
             Ok(()) => {
                 let url = source.operator_url();
                 project_schema::apply(project, &url, &DatabaseSettings::default(), &HooksPolicy::default()).await?;

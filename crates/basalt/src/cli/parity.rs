@@ -12,7 +12,7 @@ use super::process::build_runtime;
 use crate::config_file::LogFormat;
 use crate::parity::{Report, Source, inspect_database, read_source, write_json, write_text};
 use crate::project::{Project, ProjectArguments};
-use crate::project_schema::{ScratchOutcome, try_project};
+use crate::scratch_database::{ScratchOutcome, try_project};
 use crate::{api_keys, logging};
 
 /// The long help of the command.

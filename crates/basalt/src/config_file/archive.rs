@@ -46,8 +46,9 @@ pub(super) fn parse_archive(
 mod tests {
     use std::path::Path;
 
-    use super::super::{ConfigFile, Problem};
+    use super::super::ConfigFile;
     use super::*;
+    use crate::problem::Problem;
 
     fn read(lines: &str) -> Result<ConfigFile, Vec<Problem>> {
         ConfigFile::read(Path::new("config.toml"), &format!("[basalt.database]\n{lines}\n"), &|_| Ok(None))

@@ -21,7 +21,6 @@ use super::data_api::DataApiSettings;
 use super::mailed_links::MailedLinkSettings;
 use super::origins::{parse_desk_url, parse_hsts_max_age};
 use super::payment::parse_payment;
-use super::problem::Problem;
 use super::read::Values;
 use super::seller::SellerSettings;
 use super::storage::StorageSettings;
@@ -29,6 +28,7 @@ use super::submissions::{SubmissionJobs, parse_jobs};
 use super::unset::is_for_other_machines;
 use super::upstreams::{VALID_TIMEOUTS, parse_limits, parse_upstreams};
 use crate::api_keys;
+use crate::problem::Problem;
 use http_edge::{HttpLimits, TlsFiles};
 
 /// The table `[basalt]` with its defaults.

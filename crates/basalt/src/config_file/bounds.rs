@@ -7,8 +7,8 @@ use gotrue_rules::domain::redirect::is_document_scheme;
 use gotrue_rules::wire::go_duration::GoDuration;
 use url::Url;
 
-use super::problem::Problem;
 use super::read::Values;
+use crate::problem::Problem;
 
 /// The longest lifetime of an access token, in seconds: ten years of 365 days.
 const MAX_TOKEN_LIFETIME: u64 = 10 * 365 * 24 * 60 * 60;

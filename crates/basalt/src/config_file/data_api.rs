@@ -64,8 +64,9 @@ impl DataApiSettings {
 mod tests {
     use std::path::Path;
 
-    use super::super::{ConfigFile, Problem};
+    use super::super::ConfigFile;
     use super::*;
+    use crate::problem::Problem;
 
     fn read(lines: &str) -> Result<DataApiSettings, Vec<Problem>> {
         ConfigFile::read(Path::new("config.toml"), lines, &|_| Ok(None)).map(|file| file.basalt.data_api)

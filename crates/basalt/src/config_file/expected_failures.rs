@@ -4,7 +4,7 @@ use gotrue_rs::config::Notice;
 
 use super::ConfigFile;
 use super::keys::SMS_PROVIDERS;
-use super::problem::locate;
+use crate::problem::locate;
 
 /// Providers whose clients may have no secret.
 const PUBLIC_CLIENTS: [&str; 2] = ["apple", "google"];

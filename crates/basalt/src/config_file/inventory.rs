@@ -4,9 +4,9 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::keys::{self, KeyUsage, UNSUPPORTED_TABLES};
-use super::problem::Problem;
-use super::read::{is_service_requested, line_number};
+use super::read::is_service_requested;
 use super::suggestion::suggest_name;
+use crate::problem::{Problem, line_number};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum KeyEffect {

@@ -11,7 +11,7 @@ use gotrue_rules::domain::policy::Policy;
 use gotrue_rules::wire::go_duration::GoDuration;
 
 use super::ConfigFile;
-use super::problem::locate;
+use crate::problem::locate;
 
 /// The table of the limits by client.
 const TABLE: &str = "auth.rate_limit";

@@ -1,11 +1,12 @@
 //! Names and lines of settings in `config.toml`, for explanations.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use platform::explanation::{SettingLocation, SettingNames};
 
-use super::ConfigFile;
 use super::key_names::{find_key_name, is_negated, replace_setting_names};
+use super::read::Values;
 
 /// The keys of a configuration file with their lines.
 #[derive(Debug)]
@@ -15,10 +16,10 @@ pub(crate) struct SettingLocations {
 }
 
 impl SettingLocations {
-    /// Reads the lines of a file.
-    pub(crate) fn new(file: &ConfigFile) -> Self {
-        let lines = file.values.enabled_values().filter_map(|value| Some((value.path.join("."), value.line?)));
-        Self { file: file.path.display().to_string(), lines: lines.collect() }
+    /// Reads the lines of the values of a file.
+    pub(super) fn new(file: &Path, values: &Values) -> Self {
+        let lines = values.enabled_values().filter_map(|value| Some((value.path.join("."), value.line?)));
+        Self { file: file.display().to_string(), lines: lines.collect() }
     }
 }
 
@@ -37,15 +38,14 @@ impl SettingNames for SettingLocations {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
+    use super::super::ConfigFile;
     use super::*;
 
     #[test]
     fn settings_have_the_line_of_their_key() {
         let text = "[auth]\nenable_signup = false\n[basalt.rate_limit]\nwrong_codes = 3\n";
         let file = ConfigFile::read(Path::new("supabase/config.toml"), text, &|_| Ok(None)).expect("it is valid");
-        let locations = SettingLocations::new(&file);
+        let locations = file.locations();
         let locate = |variable: &str| locations.locate(variable).map(|found| (found.name, found.line));
         let expected = |name: &str, line| Some((name.to_owned(), line));
         assert_eq!(locate("GOTRUE_DISABLE_SIGNUP"), expected("auth.enable_signup", Some(2)));

@@ -8,9 +8,9 @@ use gotrue_rs::config::Notice;
 use gotrue_rs::ports::mail::template::check::{Finding, find_problems, lacks_secret};
 use gotrue_rules::domain::policy::MailKind;
 
-use super::problem::{Problem, locate};
 use super::read::{Value, Values};
 use super::settings::{ServerFacts, Settings};
+use crate::problem::{Problem, locate};
 
 /// Maximum size of a template, in bytes: the auth server's own limit.
 const MAX_TEMPLATE_BYTES: usize = 1_000_000;

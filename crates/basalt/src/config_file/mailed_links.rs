@@ -49,8 +49,9 @@ impl MailedLinkSettings {
 mod tests {
     use std::path::Path;
 
-    use super::super::{ConfigFile, Problem};
+    use super::super::ConfigFile;
     use super::*;
+    use crate::problem::Problem;
 
     fn read(lines: &str) -> Result<MailedLinkSettings, Vec<Problem>> {
         ConfigFile::read(Path::new("config.toml"), lines, &|_| Ok(None)).map(|file| file.basalt.mailed_links)

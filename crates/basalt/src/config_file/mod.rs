@@ -20,7 +20,6 @@ pub(crate) mod mailed_links;
 mod origins;
 mod payment;
 mod payment_keys;
-mod problem;
 mod read;
 mod seller;
 mod settings;
@@ -47,14 +46,12 @@ pub(crate) use inventory::{FileKey, KeyEffect, list_keys};
 #[cfg(test)]
 pub(crate) use inventory::{list_ignored_names, list_service_tables};
 pub(crate) use key_names::{find_key_name, replace_setting_names};
-pub(crate) use locations::SettingLocations;
-pub(crate) use problem::{Problem, locate};
-pub(crate) use read::line_number;
+use locations::SettingLocations;
 pub(crate) use seller::SellerSettings;
 pub(crate) use settings::{ServerFacts, Settings};
 pub(crate) use submissions::WebhookAddress;
 
-use crate::dev::MailboxPorts;
+use crate::problem::{Problem, locate};
 use read::{Environment, UnknownKey, Value, Values};
 
 /// The default port of the Supabase CLI.
@@ -75,6 +72,15 @@ pub(crate) struct VaultSecret<'a> {
     pub name: &'a str,
     /// What is encrypted; not empty.
     pub value: &'a str,
+}
+
+/// The ports of `[local_smtp]` in `config.toml`; `None` opens none, 0 is any free one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct MailboxPorts {
+    /// `port`: the APIs of Mailpit and Inbucket.
+    pub http: Option<u16>,
+    /// `smtp_port`: receives mails of an application.
+    pub smtp: Option<u16>,
 }
 
 /// The settings of `[functions.NAME]`.
@@ -124,9 +130,9 @@ impl ConfigFile {
         Ok((Self { path: path.to_owned(), values, basalt }, problems))
     }
 
-    /// Makes messages name the lines of `original`, of which and of other settings the text of this file was made.
-    pub(crate) fn take_lines(&mut self, original: &Self) {
-        self.values.take_lines(&original.values);
+    /// Returns the names and lines of the settings, for explanations.
+    pub(crate) fn locations(&self) -> SettingLocations {
+        SettingLocations::new(&self.path, &self.values)
     }
 
     /// Returns the line of a key, or of the innermost table that it belongs to.

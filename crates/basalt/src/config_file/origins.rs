@@ -53,8 +53,9 @@ pub(super) fn parse_hsts_max_age(
 mod tests {
     use std::path::Path;
 
-    use super::super::{ConfigFile, Problem};
+    use super::super::ConfigFile;
     use super::*;
+    use crate::problem::Problem;
 
     fn read(lines: &str) -> Result<ConfigFile, Vec<Problem>> {
         ConfigFile::read(Path::new("config.toml"), lines, &|_| Ok(None))

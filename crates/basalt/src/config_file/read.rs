@@ -9,8 +9,8 @@ use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
 use super::keys::{self, Key, KeyUsage, Kind, UNSUPPORTED_TABLES};
-use super::problem::Problem;
 use super::suggestion::suggest_name;
+use crate::problem::{Problem, line_number};
 
 /// A value in the notation of the auth server: `true`, `3600`, `a,b`.
 #[derive(Debug, Clone)]
@@ -363,9 +363,4 @@ pub(super) fn is_service_requested(value: &DeValue<'_>) -> bool {
             .iter()
             .any(|(_, value)| value.get_ref().as_table().is_none_or(|_| is_service_requested(value.get_ref()))),
     }
-}
-
-/// Returns the line of a span, from 1.
-pub(crate) fn line_number(text: &str, span: &Range<usize>) -> usize {
-    text.as_bytes().iter().take(span.start).filter(|byte| **byte == b'\n').count() + 1
 }

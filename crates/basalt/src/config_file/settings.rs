@@ -9,9 +9,9 @@ use gotrue_rs::config::Notice;
 use url::{Host, Url};
 
 use super::keys::{self, KeyUsage, SMS_PROVIDERS, all_keys};
-use super::problem::Problem;
 use super::read::{Value, Values};
 use super::unset;
+use crate::problem::Problem;
 
 /// Properties of the server that `config.toml` does not contain.
 #[derive(Debug)]

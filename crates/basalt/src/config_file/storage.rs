@@ -175,8 +175,9 @@ fn parse_size(text: &str) -> Option<u64> {
 mod tests {
     use std::path::Path;
 
-    use super::super::{ConfigFile, Problem};
+    use super::super::ConfigFile;
     use super::*;
+    use crate::problem::Problem;
 
     fn read(lines: &str) -> Result<StorageSettings, Vec<Problem>> {
         ConfigFile::read(Path::new("config.toml"), lines, &|_| Ok(None)).map(|file| file.basalt.storage)

@@ -11,8 +11,8 @@ use gotrue_rs::config::Notice;
 use gotrue_rules::domain::redirect::is_loopback_url;
 
 use super::keys::SMS_PROVIDERS;
-use super::problem::{Problem, locate};
 use super::read::{UnsetVariable, Values};
+use crate::problem::{Problem, locate};
 
 /// The table of the mail server, which test servers do not use.
 pub(super) const MAIL_SERVER: &str = "auth.email.smtp";

@@ -62,8 +62,9 @@ pub(super) fn parse_limits(values: &Values, refuse: &mut impl FnMut(&str, &str))
 mod tests {
     use std::path::Path;
 
-    use super::super::{ConfigFile, Problem};
+    use super::super::ConfigFile;
     use super::*;
+    use crate::problem::Problem;
 
     fn read(lines: &str) -> Result<ConfigFile, Vec<Problem>> {
         ConfigFile::read(Path::new("config.toml"), &format!("[basalt.upstreams]\n{lines}\n"), &|_| Ok(None))

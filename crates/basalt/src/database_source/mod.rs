@@ -1,4 +1,6 @@
-//! The database of `basalt serve`: the operator's, or an embedded one.
+//! The database of a project: the operator's, or an embedded one.
+
+pub(crate) mod schemas;
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -11,13 +13,11 @@ use platform::store::Pool;
 use platform::store::migrate::list_needed_extensions;
 use tokio::runtime::Handle;
 
-use super::schemas::{ROLE, create_roles, create_template, migrate_schemas, set_superuser_password};
-use crate::backup::{self, WalArchive};
-use crate::config_file::ArchiveSettings;
+use self::schemas::{ROLE, create_roles, create_template, migrate_schemas, set_superuser_password};
 use crate::data_folder::DataFolder;
 use crate::database;
 use crate::embedded_postgres::{
-    BinarySearch, EmbeddedOptions, EmbeddedPostgres, PreparedClusters, TcpPort, WalSegments,
+    BinarySearch, ConnectionAddress, EmbeddedOptions, EmbeddedPostgres, PreparedClusters, TcpPort, WalSegments,
 };
 use crate::project::Project;
 use crate::project_schema::{self, SchemaFiles};
@@ -92,21 +92,21 @@ pub(crate) fn find_binaries(project: &Project) -> BinarySearch {
     }
 }
 
-/// Creates the roles and schemas of an embedded database that do not exist yet.
-pub(crate) async fn migrate_embedded(postgres: &EmbeddedPostgres) -> anyhow::Result<()> {
+/// Creates the roles and schemas of the embedded database at an address that do not exist yet.
+pub(crate) async fn migrate_embedded(address: &ConnectionAddress) -> anyhow::Result<()> {
     let settings =
-        |role: &str| DatabaseSettings { url: Secret::from(postgres.url(role).as_str()), ..DatabaseSettings::default() };
+        |role: &str| DatabaseSettings { url: Secret::from(address.url(role).as_str()), ..DatabaseSettings::default() };
     let superuser = settings(EmbeddedPostgres::SUPERUSER);
-    create_roles(&superuser, postgres.password()).await?;
+    create_roles(&superuser, address.password()).await?;
     migrate_schemas(&settings(ROLE), true).await?;
     project_schema::prepare(superuser.url.reveal(), &superuser).await
 }
 
 /// Creates roles and schemas in a database that is about to become a prepared one.
-fn create_schemas(postgres: &EmbeddedPostgres) -> anyhow::Result<()> {
+fn create_schemas(address: &ConnectionAddress) -> anyhow::Result<()> {
     Handle::current().block_on(async {
-        migrate_embedded(postgres).await?;
-        create_template(&postgres.url(EmbeddedPostgres::SUPERUSER)).await
+        migrate_embedded(address).await?;
+        create_template(&address.url(EmbeddedPostgres::SUPERUSER)).await
     })
 }
 
@@ -139,7 +139,7 @@ impl DatabaseSource {
     ///
     /// # Errors
     /// The database cannot be used, or `closing` became true meanwhile.
-    pub(super) async fn wait_until_reachable(
+    pub(crate) async fn wait_until_reachable(
         &self,
         settings: &DatabaseSettings,
         mut closing: ShutdownSignal,
@@ -173,34 +173,8 @@ impl DatabaseSource {
         }
     }
 
-    /// Archives the write-ahead log of the embedded database if the configuration names an archive.
-    ///
-    /// Without one, log that was kept for an earlier archive is released.
-    pub(super) async fn start_archive(
-        &self,
-        project: &Project,
-        is_ephemeral: bool,
-    ) -> anyhow::Result<Option<WalArchive>> {
-        let settings = project.file.basalt.archive.as_ref();
-        if let Self::External(_) = self {
-            if settings.is_some() {
-                tracing::warn!("[basalt.database] archive has no effect: the database is an external one");
-            }
-            return Ok(None);
-        }
-        if is_ephemeral {
-            return Ok(None);
-        }
-        let Some(settings) = settings else {
-            return backup::end_archiving(&self.operator_url()).await.map(|()| None);
-        };
-        let folder = project.layout.folder.join(&settings.folder);
-        let settings = ArchiveSettings { folder, interval: settings.interval };
-        WalArchive::start(&settings, &self.operator_url()).await.map(Some)
-    }
-
     /// Returns the major release of the embedded database.
-    pub(super) fn embedded_release(&self) -> Option<u32> {
+    pub(crate) fn embedded_release(&self) -> Option<u32> {
         match self {
             Self::External(_) => None,
             Self::Embedded(postgres) => Some(postgres.major()),
@@ -215,7 +189,7 @@ impl DatabaseSource {
     }
 
     /// Returns the URL of a role.
-    pub(super) fn url(&self, role: &str) -> String {
+    pub(crate) fn url(&self, role: &str) -> String {
         match self {
             Self::External(url) => url.clone(),
             Self::Embedded(postgres) => postgres.url(role),

@@ -12,16 +12,16 @@ use sqlx::AssertSqlSafe;
 use crate::database;
 
 /// The role that owns and uses the tables.
-pub(super) const ROLE: &str = "supabase_auth_admin";
+pub(crate) const ROLE: &str = "supabase_auth_admin";
 /// The database that worlds are copied from.
-pub(super) const TEMPLATE: &str = "world_template";
+pub(crate) const TEMPLATE: &str = "world_template";
 /// The database of a new cluster that servers use.
-pub(super) const EMBEDDED_DEFAULT: &str = "postgres";
+pub(crate) const EMBEDDED_DEFAULT: &str = "postgres";
 /// The database to which the administrator connects: one that is never copied, renamed or dropped.
 const ADMINISTRATION: &str = "template1";
 
 /// Creates the roles of the embedded database; in an external one the operator creates them.
-pub(super) async fn create_roles(superuser: &DatabaseSettings, password: &str) -> anyhow::Result<()> {
+pub(crate) async fn create_roles(superuser: &DatabaseSettings, password: &str) -> anyhow::Result<()> {
     let pool = database::build_migration_pool(superuser).await?;
     platform::store::migrate::create_roles(&pool, password).await?;
     pool.close().await;
@@ -29,7 +29,7 @@ pub(super) async fn create_roles(superuser: &DatabaseSettings, password: &str) -
 }
 
 /// Sets the password of the superuser, who is connected.
-pub(super) async fn set_superuser_password(superuser: &DatabaseSettings, password: &str) -> anyhow::Result<()> {
+pub(crate) async fn set_superuser_password(superuser: &DatabaseSettings, password: &str) -> anyhow::Result<()> {
     let pool = database::build_migration_pool(superuser).await?;
     // `ALTER ROLE` takes no parameters.
     let statement: String = sqlx::query_scalar("SELECT format('ALTER ROLE CURRENT_USER PASSWORD %L', $1)")
@@ -44,7 +44,7 @@ pub(super) async fn set_superuser_password(superuser: &DatabaseSettings, passwor
 }
 
 /// Creates the schemas, and the tables of recovery codes where requests may use them.
-pub(super) async fn migrate_schemas(settings: &DatabaseSettings, has_recovery_codes: bool) -> anyhow::Result<()> {
+pub(crate) async fn migrate_schemas(settings: &DatabaseSettings, has_recovery_codes: bool) -> anyhow::Result<()> {
     let pool = database::build_migration_pool(settings).await?;
     migrate::migrate_auth(&pool, &settings.namespace).await.context("preparing schema auth")?;
     if has_recovery_codes {
@@ -56,7 +56,7 @@ pub(super) async fn migrate_schemas(settings: &DatabaseSettings, has_recovery_co
 }
 
 /// Creates the template in a new cluster whose default database has all schemas.
-pub(super) async fn create_template(superuser_url: &str) -> anyhow::Result<()> {
+pub(crate) async fn create_template(superuser_url: &str) -> anyhow::Result<()> {
     create_indexes(superuser_url).await?;
     let administrator = build_administrator(superuser_url).await?;
     administrator.copy(&name(EMBEDDED_DEFAULT)?, &name(TEMPLATE)?).await?;
@@ -77,14 +77,14 @@ pub(crate) async fn recreate_database(superuser_url: &str) -> anyhow::Result<()>
 /// Connects as the role of this URL, which may create databases.
 ///
 /// Of several servers it uses the one that accepts writes now.
-pub(super) async fn build_administrator(url: &str) -> anyhow::Result<DatabaseAdministrator> {
+pub(crate) async fn build_administrator(url: &str) -> anyhow::Result<DatabaseAdministrator> {
     let url = with_database(url, ADMINISTRATION);
     let settings = DatabaseSettings { url: Secret::from(url.as_str()), ..DatabaseSettings::default() };
     Ok(DatabaseAdministrator::new(database::build_administration_pool(&settings).await?))
 }
 
 /// Creates the indexes for searching users.
-pub(super) async fn create_indexes(url: &str) -> anyhow::Result<()> {
+pub(crate) async fn create_indexes(url: &str) -> anyhow::Result<()> {
     let settings = DatabaseSettings { url: Secret::from(url), ..DatabaseSettings::default() };
     let pool = database::build_pool(&settings, &ApiPolicy::default())?;
     let worker = IndexWorkerPolicy { ensure_user_search_indexes_exist: true, ..IndexWorkerPolicy::default() };
@@ -94,6 +94,6 @@ pub(super) async fn create_indexes(url: &str) -> anyhow::Result<()> {
 }
 
 /// Returns a name of a database.
-pub(super) fn name(text: &str) -> anyhow::Result<DatabaseName> {
+pub(crate) fn name(text: &str) -> anyhow::Result<DatabaseName> {
     DatabaseName::parse(text).context("naming a database")
 }

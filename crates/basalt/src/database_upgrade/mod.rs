@@ -15,14 +15,14 @@ use anyhow::{Context, bail};
 use platform::store::migrate::read_project_versions;
 
 use crate::data_folder::DataFolder;
+use crate::database_source::find_binaries;
 use crate::embedded_postgres::{ClusterUpgrade, EmbeddedPostgres, NewServer, PlannedUpgrade};
 use crate::plural::format_count;
 use crate::progress::progress_bar;
 use crate::project::Project;
-use crate::serve::find_binaries;
 use contents::{Comparison, ContentSummary};
 use definitions::define_objects;
-use session::UpgradeSession;
+use session::{UpgradeSession, run_blocking};
 
 /// What an upgrade did.
 #[derive(Debug)]
@@ -85,15 +85,6 @@ fn refuse_others(project: &Project) -> anyhow::Result<()> {
         bail!("{} has no embedded database: name its folder with --data DIR", project.data.display());
     }
     Ok(())
-}
-
-/// Runs work that blocks.
-async fn run_blocking<T: Send + 'static, E>(work: impl FnOnce() -> Result<T, E> + Send + 'static) -> anyhow::Result<T>
-where
-    anyhow::Error: From<E>,
-    E: Send + 'static,
-{
-    Ok(tokio::task::spawn_blocking(work).await.context("upgrading the database")??)
 }
 
 /// Starts the servers and copies everything; stops them in any case.

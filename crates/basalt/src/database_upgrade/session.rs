@@ -8,10 +8,11 @@ use gotrue_rs::config::DatabaseSettings;
 use platform::store::acquire_connection;
 use sqlx::{Connection, PgConnection};
 
-use super::{run_blocking, store};
+use super::store;
 use crate::database;
+use crate::database_source::migrate_embedded;
+use crate::database_source::schemas::recreate_database;
 use crate::embedded_postgres::{DumpTools, EmbeddedPostgres};
-use crate::serve::{migrate_embedded, recreate_database};
 
 /// A server, which ends when this is dropped.
 pub(super) struct UpgradeSession {
@@ -33,7 +34,7 @@ impl UpgradeSession {
 
     /// Creates the roles and schemas of this version that do not exist yet.
     pub(super) async fn migrate(&self) -> anyhow::Result<()> {
-        migrate_embedded(&self.server).await
+        migrate_embedded(self.server.address()).await
     }
 
     /// Replaces the database by an empty one.
@@ -65,4 +66,15 @@ async fn connect(server: &EmbeddedPostgres) -> anyhow::Result<PgConnection> {
     let connection = acquire_connection(&pool).await.context("connecting to the database")?.detach();
     pool.close().await;
     Ok(connection)
+}
+
+/// Runs work that blocks.
+pub(super) async fn run_blocking<T: Send + 'static, E>(
+    work: impl FnOnce() -> Result<T, E> + Send + 'static,
+) -> anyhow::Result<T>
+where
+    anyhow::Error: From<E>,
+    E: Send + 'static,
+{
+    Ok(tokio::task::spawn_blocking(work).await.context("upgrading the database")??)
 }

@@ -2,11 +2,11 @@
 
 use axum::response::Response;
 use http::{StatusCode, Uri};
+use orders::simulator::SIMULATOR_PATH;
 use platform::explanation::EXPLANATION_PATH;
 use url::form_urlencoded;
 
 use super::responses::{DEFAULT_POLICY, response};
-use crate::catalogue::SIMULATOR_PATH;
 
 /// A link of the page.
 pub(super) struct DevLink {

@@ -15,6 +15,7 @@ use tokio::task::JoinHandle;
 use super::access::{Access, AccessRule};
 use super::inbox::InboxPages;
 use super::responses::text;
+use crate::config_file::MailboxPorts;
 
 /// Which messages a server keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,15 +51,6 @@ impl KeptMessages {
     pub(crate) fn apply_to(self, outbox: Outbox) -> Outbox {
         outbox.keeping_sms(self.is_keeping_sms)
     }
-}
-
-/// The ports of `[local_smtp]` in `config.toml`; `None` opens none, 0 is any free one.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct MailboxPorts {
-    /// `port`: the APIs of Mailpit and Inbucket.
-    pub http: Option<u16>,
-    /// `smtp_port`: receives mails of an application.
-    pub smtp: Option<u16>,
 }
 
 #[derive(Debug, Default)]

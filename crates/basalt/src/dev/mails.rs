@@ -20,8 +20,7 @@ use orders::sample_mails::{self as order_mails, OrderMail};
 use tokio::sync::watch;
 use url::form_urlencoded;
 
-use super::is_read;
-use super::responses::{response, text};
+use super::responses::{is_read, response, text};
 
 /// The path of the page.
 pub(super) const PATH: &str = "/_dev/mails";

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use axum::extract::Request;
 use axum::response::Response;
 use foundation::error_chain::ErrorChain;
-use http::{Method, StatusCode};
+use http::StatusCode;
 use platform::explanation::ExplanationStore;
 use platform::mail::outbox::Outbox;
 use platform::store::outbox::{FailingMail, OutboxCounts};
@@ -31,12 +31,12 @@ use serde::Serialize;
 pub(crate) use access::Access;
 pub(crate) use explain::is_explanation_path;
 pub(crate) use inbox::InboxPages;
-pub(crate) use kept_messages::{KeptMessages, MailboxPorts, OpenMailboxPorts};
+pub(crate) use kept_messages::{KeptMessages, OpenMailboxPorts};
 pub(crate) use mails::{MailPreview, ShopMails};
 pub(crate) use users::UserPages;
 
 use access::AccessRule;
-use responses::{DEFAULT_POLICY, response, text};
+use responses::{DEFAULT_POLICY, is_read, response, text};
 
 pub(crate) struct DevelopmentPages {
     inbox: Option<InboxPages>,
@@ -217,10 +217,6 @@ impl DevelopmentPages {
             ),
         }
     }
-}
-
-fn is_read(method: &Method) -> bool {
-    matches!(*method, Method::GET | Method::HEAD)
 }
 
 impl<'a> DevPage<'a> {

@@ -17,14 +17,13 @@ use orders::decision::Product;
 use orders::event::CATALOGUE_CURRENCY;
 use orders::http::{CHECKOUT_PARAMETER, THANK_YOU};
 use orders::service::ListProducts;
-use orders::simulator::{Answer, DeliveryMode, Purchase, Simulator};
+use orders::simulator::{Answer, DeliveryMode, Purchase, SIMULATOR_PATH as PATH, Simulator};
 use orders::webhook::json::parse_address;
 use orders::{Order, OrderState, Provider};
 use url::form_urlencoded;
 use uuid::Uuid;
 
 use super::responses::{DEFAULT_POLICY, response, text};
-use crate::catalogue::SIMULATOR_PATH as PATH;
 
 /// The style sheet.
 const STYLE: &str = concat!(

@@ -17,8 +17,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 use url::form_urlencoded;
 
-use super::is_read;
-use super::responses::{DEFAULT_POLICY, response, text};
+use super::responses::{DEFAULT_POLICY, is_read, response, text};
 
 /// The path of the page.
 pub(super) const PATH: &str = "/_dev/users";

@@ -21,6 +21,8 @@ use crate::durable::sync_file_system;
 pub(super) const SUPERUSER: &str = "postgres";
 /// The database that every cluster contains.
 pub(super) const DATABASE: &str = "postgres";
+/// The beginning of the name of an old cluster that an upgrade kept; the new release follows.
+pub(super) const KEPT_PREFIX: &str = "cluster-before-upgrade-";
 /// The file of the password, in the folder of the database.
 pub(super) const PASSWORD_FILE: &str = "password";
 /// The superuser's password on the TCP port during development, as that of the local Supabase.
@@ -54,7 +56,7 @@ pub(super) struct DatabaseFolder {
 
 /// The connection parameters of a database.
 #[derive(Clone)]
-pub(super) struct ConnectionAddress {
+pub(crate) struct ConnectionAddress {
     socket_folder: PathBuf,
     password: String,
     /// Whether the superuser has [`PUBLISHED_PASSWORD`].
@@ -252,7 +254,7 @@ impl ConnectionAddress {
     }
 
     /// Formats a connection URL for a role.
-    pub(super) fn url(&self, role: &str) -> String {
+    pub(crate) fn url(&self, role: &str) -> String {
         let mut host = String::new();
         for byte in self.socket_folder.as_os_str().as_encoded_bytes() {
             if byte.is_ascii_alphanumeric() || b"-._".contains(byte) {
@@ -283,7 +285,7 @@ impl ConnectionAddress {
         self.port.map(|port| format!("postgresql://{role}:{}@127.0.0.1:{port}/{DATABASE}", self.password_of(role)))
     }
 
-    pub(super) fn password(&self) -> &str {
+    pub(crate) fn password(&self) -> &str {
         &self.password
     }
 }

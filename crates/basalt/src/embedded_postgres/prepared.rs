@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::EmbeddedPostgres;
 use super::account::Account;
 use super::binaries::Binaries;
+use super::cluster::ConnectionAddress;
 use super::start_error::StartError;
 use super::system_folder::SYSTEM_FOLDER;
 use crate::durable::sync_file_system;
@@ -28,8 +28,8 @@ const USED: &str = "used\n";
 /// The parts of a database folder that are copied.
 const PARTS: [&str; 2] = ["cluster", "password"];
 
-/// Creates roles and schemas in an empty database that runs.
-pub(crate) type Fill = Arc<dyn Fn(&EmbeddedPostgres) -> anyhow::Result<()> + Send + Sync>;
+/// Creates roles and schemas in the empty database at an address.
+pub(crate) type Fill = Arc<dyn Fn(&ConnectionAddress) -> anyhow::Result<()> + Send + Sync>;
 
 /// The prepared clusters of one user.
 #[derive(Clone)]
@@ -55,8 +55,8 @@ impl PreparedClusters {
     }
 
     /// Creates roles and schemas.
-    pub(crate) fn fill(&self, postgres: &EmbeddedPostgres) -> anyhow::Result<()> {
-        (self.fill)(postgres)
+    pub(crate) fn fill(&self, address: &ConnectionAddress) -> anyhow::Result<()> {
+        (self.fill)(address)
     }
 
     /// Returns the prepared cluster for these binaries, whether it exists or not.

@@ -3,20 +3,18 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::EmbeddedPostgres;
 use super::account::Account;
 use super::binaries::{Binaries, BinarySearch};
-use super::cluster::{Cluster, DatabaseFolder, NewCluster, WalSegments, chown, copy_vault_key};
+use super::cluster::{Cluster, DatabaseFolder, KEPT_PREFIX, NewCluster, WalSegments, chown, copy_vault_key};
 use super::dump_tools::DumpTools;
 use super::postmaster;
 use super::replacement::{remove_folder, rename_cluster};
+use super::server::EmbeddedPostgres;
 use super::start_error::StartError;
 use super::supervisor::{ServerPlan, Supervisor};
 use super::system_folder::create_folder;
 use crate::durable::sync_file_system;
 
-/// The beginning of the name of an old cluster that is kept; the new release follows.
-pub(super) const KEPT_PREFIX: &str = "cluster-before-upgrade-";
 /// The folder of the incomplete one, with its password, socket and log.
 const WORK: &str = "upgrade";
 /// The part of a cluster that is not copied.

@@ -6,7 +6,6 @@ mod files;
 mod glob;
 mod hook_functions;
 mod report;
-mod scratch;
 mod vault;
 
 use anyhow::Context;
@@ -18,7 +17,6 @@ use platform::store::migrate::{AppliedFiles, ApplyOptions, ProjectSchema, apply_
 pub(crate) use files::{SchemaFiles, list_unserved_functions};
 pub(crate) use hook_functions::find_missing_hook_functions;
 pub(crate) use report::{INCOMPLETE_STATUS, ProjectReport, SkippedLine};
-pub(crate) use scratch::{ScratchDatabase, ScratchOutcome, try_project};
 
 use crate::database;
 use crate::logging::log_notices;

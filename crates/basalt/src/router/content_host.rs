@@ -7,8 +7,8 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use http_edge::request::APIKEY;
 use url::Url;
 
-use super::is_below;
 use super::own_host::OwnHost;
+use super::paths::is_below;
 
 /// The paths below which objects are read.
 const CONTENT: [&str; 2] = ["/storage/v1/object", "/storage/v1/render/image"];

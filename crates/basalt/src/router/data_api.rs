@@ -10,12 +10,11 @@ use postgrest_rs::service::DataApi;
 use postgrest_rs::service::dependencies::TokenIsApiKey;
 
 use super::explain::AnsweredRequest;
-use super::{EdgeRouter, error_responses, strip_mount};
+use super::paths::{DATA_API, strip_mount};
+use super::{EdgeRouter, error_responses};
 use crate::api_keys::RequestCredentials;
 use crate::data_answer;
 
-/// The path of the data API.
-pub(super) const MOUNT: &str = "/rest/v1";
 /// The OAuth scope that opens the data API to the token of a client.
 const SCOPE: &str = "rest";
 
@@ -28,7 +27,7 @@ impl EdgeRouter {
             return cors::FORWARDED.preflight_response(request.headers());
         }
         request.headers_mut().remove(http::header::ORIGIN);
-        let uri = strip_mount(request.uri(), MOUNT);
+        let uri = strip_mount(request.uri(), DATA_API);
         if is_local {
             self.gateway.set_visitor(request.headers_mut());
         }
@@ -43,7 +42,7 @@ impl EdgeRouter {
                 if self.gateway.has_key_token(request.headers()) {
                     request.extensions_mut().insert(TokenIsApiKey);
                 }
-                let answered = AnsweredRequest::new(&request, MOUNT);
+                let answered = AnsweredRequest::new(&request, DATA_API);
                 let response = answer(api, request).await;
                 self.explanations.data_api(&answered, response)
             }

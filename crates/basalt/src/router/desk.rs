@@ -7,8 +7,8 @@ use axum::extract::Request;
 use axum::response::{IntoResponse, Redirect, Response};
 use http::{Method, StatusCode};
 
-use super::is_below;
 use super::own_host::OwnHost;
+use super::paths::is_below;
 use crate::assets::{DeskFiles, Shop};
 
 /// The desk of a shop.

@@ -8,13 +8,12 @@ use gotrue_rs::app::App;
 use gotrue_rules::domain::explanation::DecisionRecord;
 use gotrue_rules::domain::explanation::tokens::explain_token;
 use http::Method;
-use http_edge::request::cors;
+use http_edge::request::{REQUEST_ID, cors};
 use platform::explanation::{self, EdgeRefusal, ExplainedRequest, RefusedResponse, insert_link};
 use postgrest_rs::error::Error;
 use postgrest_rs::service::explanation::{Cause, Explanation, Policy};
 use storage_rs::error::policy_refusal::PolicyRefusal;
 
-use super::REQUEST_ID;
 use crate::api_keys::{PresentedKey, SECRET_PREFIX};
 
 /// Explains refusals of the router by the settings of the auth API.

@@ -1,6 +1,7 @@
 //! Routes the requests of `basalt serve` to the auth API, functions, development pages or shop.
 //! Routing uses the raw path. Nothing is decoded or normalized here, so that two parsers of a path cannot disagree.
 
+mod area;
 mod content_host;
 mod data_api;
 mod desk;
@@ -8,7 +9,9 @@ mod error_responses;
 mod explain;
 mod form_visits;
 mod forwarded;
+mod forwarded_services;
 mod own_host;
+mod paths;
 mod published_keys;
 mod secret_keys;
 mod storage;
@@ -25,13 +28,11 @@ use axum::Router;
 use axum::extract::{ConnectInfo, Request};
 use axum::response::Response;
 use futures::FutureExt;
-use gateway::Route;
+use http::Method;
 use http::header::{HOST, ORIGIN, STRICT_TRANSPORT_SECURITY};
-use http::uri::PathAndQuery;
-use http::{HeaderName, Method, Uri};
 use http_edge::request::forwarded::replace_forwarded_headers;
 use http_edge::request::{
-    ClientAddress, RequestId, RequestIdSource, ResolvedRequest, TrustedProxies, cors, is_same_origin,
+    ClientAddress, REQUEST_ID, RequestId, RequestIdSource, ResolvedRequest, TrustedProxies, cors, is_same_origin,
 };
 use orders::OrderService;
 use orders::http::{is_order_path, logged_path};
@@ -45,45 +46,16 @@ use crate::assets::{Shop, add_security_headers};
 use crate::dev::DevelopmentPages;
 use crate::mailed_links::MailedLinks;
 use crate::metrics;
+use area::Area;
 pub(crate) use content_host::ContentHost;
 pub(crate) use desk::DeskArea;
 pub(crate) use explain::RouterExplanations;
 pub(crate) use form_visits::FormVisits;
-pub(crate) use forwarded::ForwardedServices;
+pub(crate) use forwarded_services::ForwardedServices;
 pub(crate) use own_host::OwnHost;
+use paths::{DATA_API, STORAGE, is_below, is_consent_path, is_keyless_path, strip_mount};
 pub(crate) use published_keys::AllowedSenders;
 pub(crate) use transport_security::TransportSecurity;
-
-/// The header of the request id, which the auth API and the response also carry.
-/// A well-formed id of the client is kept; otherwise a new one is generated.
-pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-
-/// Paths below `/auth/v1` that need no API key, with or without a trailing slash.
-const KEYLESS_PATHS: [&str; 8] = [
-    "/verify",
-    "/callback",
-    "/authorize",
-    "/health",
-    "/oauth/authorize",
-    "/oauth/token",
-    "/oauth/userinfo",
-    "/oauth/clients/register",
-];
-/// Prefixes of paths below `/auth/v1` that need no API key.
-const KEYLESS_PREFIXES: [&str; 2] = ["/.well-known/", "/sso/saml/"];
-
-/// Also served at the root, where clients of the OAuth server look for it (RFC 8414 §3).
-const OAUTH_METADATA: &str = "/.well-known/oauth-authorization-server";
-
-/// Services of Supabase that Basalt does not have.
-const NOT_SERVED: [(&str, &str); 6] = [
-    ("/rest/v1", "the data API"),
-    ("/graphql/v1", "GraphQL"),
-    ("/storage/v1", "file storage"),
-    ("/realtime/v1", "realtime"),
-    ("/pg", "the database's administration API"),
-    ("/analytics/v1", "log analytics"),
-];
 
 /// The services and the policies that the router applies before them.
 pub(crate) struct EdgeRouter {
@@ -123,73 +95,6 @@ pub(crate) struct EdgeRouter {
     pub links: Option<MailedLinks>,
     /// Generates request ids.
     pub entropy: platform::entropy::Entropy,
-}
-
-/// The service that a path belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Area {
-    Auth,
-    OAuthMetadata,
-    Functions,
-    Dev,
-    Desk,
-    /// The data API; whether the caller is on this machine and needs no key.
-    DataApi(bool),
-    Storage,
-    /// The host of stored content.
-    Content,
-    /// A service of the operator; whether a caller on this machine needs no key.
-    Forwarded(Route, bool),
-    NotServed(&'static str, &'static str),
-    Shop,
-}
-
-impl Area {
-    fn from_path(path: &str) -> Self {
-        let below = |mount: &str| is_below(path, mount);
-        if below("/auth/v1") {
-            return Self::Auth;
-        }
-        if below("/functions/v1") {
-            return Self::Functions;
-        }
-        if below("/_dev") {
-            return Self::Dev;
-        }
-        if path == OAUTH_METADATA {
-            return Self::OAuthMetadata;
-        }
-        let foreign = NOT_SERVED.iter().find(|(mount, _)| below(mount));
-        foreign.map_or(Self::Shop, |(mount, what)| Self::NotServed(mount, what))
-    }
-
-    /// Whether a service beside the auth API reads the token of the request. The auth API reads and judges its own.
-    fn reads_tokens(self) -> bool {
-        matches!(self, Self::Functions | Self::DataApi(_) | Self::Storage | Self::Content | Self::Forwarded(..))
-    }
-
-    /// Whether the service takes a token without a scheme.
-    fn accepts_bare_tokens(self) -> bool {
-        match self {
-            Self::Storage | Self::Content => true,
-            Self::Forwarded(route, _) => route.service == gateway::Service::Storage,
-            _ => false,
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Auth | Self::OAuthMetadata => "auth",
-            Self::Functions => "functions",
-            Self::Dev => "dev",
-            Self::Desk => "desk",
-            Self::DataApi(_) => "rest",
-            Self::Storage | Self::Content => "storage",
-            Self::Forwarded(route, _) => route.service.name(),
-            Self::NotServed(..) => "not_served",
-            Self::Shop => "shop",
-        }
-    }
 }
 
 impl EdgeRouter {
@@ -253,17 +158,17 @@ impl EdgeRouter {
 
     /// Returns whether this server answers `/rest/v1` itself.
     fn is_data_api(&self, path: &str) -> bool {
-        self.data_api.is_some() && is_below(path, data_api::MOUNT)
+        self.data_api.is_some() && is_below(path, DATA_API)
     }
 
     /// Returns whether this server answers `/storage/v1` itself.
     fn is_storage(&self, path: &str) -> bool {
-        self.storage.is_some() && is_below(path, storage::MOUNT)
+        self.storage.is_some() && is_below(path, STORAGE)
     }
 
     async fn dispatch(&self, area: Area, mut request: Request) -> Response {
         if self.gateway.are_keys_published()
-            && let Some(refused) = self.refuse_sender(area, &request)
+            && let Some(refused) = self.senders.refuse(&self.gateway, area, &request)
         {
             return cors::GATEWAY.apply(refused);
         }
@@ -366,16 +271,6 @@ impl EdgeRouter {
     }
 }
 
-/// Returns whether a path of the auth API shows or decides a request of an OAuth client.
-fn is_consent_path(path: &str) -> bool {
-    is_below(path, "/oauth/authorizations")
-}
-
-/// Returns whether a path is that of a mount, or below it.
-fn is_below(path: &str, mount: &str) -> bool {
-    path.strip_prefix(mount).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
 fn peer_address(request: &Request) -> Option<IpAddr> {
     request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip())
 }
@@ -410,23 +305,6 @@ fn log_request(area: Area, RequestLine { method, path }: &RequestLine, response:
         }
         _ => tracing::debug!(request.id = id, area, %method, path, status, duration_ms, "request answered"),
     }
-}
-
-/// Returns whether a path below the mount needs no API key.
-/// An ambiguous path always needs one.
-fn is_keyless_path(path: &str) -> bool {
-    if path.contains('%') || path.contains("..") || path.contains("//") {
-        return false;
-    }
-    KEYLESS_PATHS.contains(&path.strip_suffix('/').unwrap_or(path))
-        || KEYLESS_PREFIXES.iter().any(|mount| path.starts_with(mount))
-}
-
-/// Returns the target without the mount and without a host, which only a proxy request has.
-fn strip_mount(uri: &Uri, mount: &str) -> Uri {
-    let path = uri.path().strip_prefix(mount).filter(|rest| !rest.is_empty()).unwrap_or("/");
-    let target = uri.query().map_or_else(|| path.to_owned(), |query| format!("{path}?{query}"));
-    PathAndQuery::try_from(target).map(Uri::from).unwrap_or_default()
 }
 
 async fn forward(router: &Router, request: Request) -> Response {

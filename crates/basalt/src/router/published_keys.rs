@@ -15,8 +15,10 @@ use http_edge::request::{APIKEY, ApiKeyRole, BearerWhitespace, FetchSite, cors, 
 use percent_encoding::percent_decode_str;
 use url::Url;
 
-use super::{Area, EdgeRouter, error_responses};
-use crate::api_keys::query_pairs;
+use super::area::Area;
+use super::error_responses;
+use super::paths::STORAGE;
+use crate::api_keys::{ApiKeyGateway, query_pairs};
 
 /// Headers with credentials that anybody can make with the published secret.
 const SIGNED_HEADERS: [HeaderName; 3] = [
@@ -63,50 +65,48 @@ impl AllowedSenders {
         let is_same = origin.split_once("://").is_some_and(|(_, of_page)| Some(of_page) == host);
         !is_same && !is_loopback_url(origin) && !(self.allows_origin)(origin)
     }
-}
 
-impl EdgeRouter {
     /// Refuses a request of a page that may not use published keys, however it presents them.
     ///
     /// Pages elsewhere may be visitors: with the publishable key or the key of the role `anon`, or without credentials, such as
     /// the redirect of a provider. The frames of a WebSocket can carry any token.
-    pub(super) fn refuse_sender(&self, area: Area, request: &Request) -> Option<Response> {
+    pub(super) fn refuse(&self, gateway: &ApiKeyGateway, area: Area, request: &Request) -> Option<Response> {
         // Both areas are chosen by a host of the operator's settings.
         let has_configured_host = matches!(area, Area::Desk | Area::Content);
-        if !has_configured_host && !self.senders.is_own_host(request) {
+        if !has_configured_host && !self.is_own_host(request) {
             return Some(error_responses::foreign_host());
         }
         let headers = request.headers();
         // A preflight has no credentials, and its refusal would hide the explanation.
-        if cors::is_preflight(request.method(), headers) || !self.senders.is_foreign_page(headers) {
+        if cors::is_preflight(request.method(), headers) || !self.is_foreign_page(headers) {
             return None;
         }
         let is_visitor =
-            !is_s3(request.uri().path()) && !headers.contains_key(UPGRADE) && !self.has_other_credentials(request);
+            !is_s3(request.uri().path()) && !headers.contains_key(UPGRADE) && !has_other_credentials(gateway, request);
         (!is_visitor).then(error_responses::foreign_page)
     }
+}
 
-    /// Whether a request has credentials beside the public keys.
-    fn has_other_credentials(&self, request: &Request) -> bool {
-        let headers = request.headers();
-        let is_public = |key: &str| self.gateway.find_role(key) == Some(ApiKeyRole::Anon);
-        let is_public_value = |value: &HeaderValue| value.to_str().is_ok_and(is_public);
-        let is_public_token = |value: &HeaderValue| {
-            let text = value.to_str().ok();
-            text.and_then(|value| parse_bearer(value, BearerWhitespace::Any).present()).is_some_and(is_public)
-        };
-        let is_other_parameter = |(name, value): (std::borrow::Cow<'_, str>, std::borrow::Cow<'_, str>)| {
-            let name = name.to_ascii_lowercase();
-            let is_signed_url = name == "token" && request.uri().path().starts_with(super::storage::MOUNT);
-            is_signed_url
-                || name.starts_with("x-amz-")
-                || matches!(&*name, "apikey" | "access_token" | "jwt") && !is_public(&value)
-        };
-        SIGNED_HEADERS.iter().any(|name| headers.contains_key(name))
-            || headers.get_all(AUTHORIZATION).iter().any(|value| !is_public_token(value))
-            || headers.get_all(APIKEY).iter().any(|value| !is_public_value(value))
-            || query_pairs(request.uri()).any(is_other_parameter)
-    }
+/// Whether a request has credentials beside the public keys.
+fn has_other_credentials(gateway: &ApiKeyGateway, request: &Request) -> bool {
+    let headers = request.headers();
+    let is_public = |key: &str| gateway.find_role(key) == Some(ApiKeyRole::Anon);
+    let is_public_value = |value: &HeaderValue| value.to_str().is_ok_and(is_public);
+    let is_public_token = |value: &HeaderValue| {
+        let text = value.to_str().ok();
+        text.and_then(|value| parse_bearer(value, BearerWhitespace::Any).present()).is_some_and(is_public)
+    };
+    let is_other_parameter = |(name, value): (std::borrow::Cow<'_, str>, std::borrow::Cow<'_, str>)| {
+        let name = name.to_ascii_lowercase();
+        let is_signed_url = name == "token" && request.uri().path().starts_with(STORAGE);
+        is_signed_url
+            || name.starts_with("x-amz-")
+            || matches!(&*name, "apikey" | "access_token" | "jwt") && !is_public(&value)
+    };
+    SIGNED_HEADERS.iter().any(|name| headers.contains_key(name))
+        || headers.get_all(AUTHORIZATION).iter().any(|value| !is_public_token(value))
+        || headers.get_all(APIKEY).iter().any(|value| !is_public_value(value))
+        || query_pairs(request.uri()).any(is_other_parameter)
 }
 
 /// Whether a path is of the S3 protocol, as a service may decode it.

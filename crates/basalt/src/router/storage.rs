@@ -12,11 +12,10 @@ use storage_rs::storage::Storage;
 
 use super::content_host::ContentHost;
 use super::explain::AnsweredRequest;
+use super::paths::is_below;
 use super::{EdgeRouter, error_responses};
 use crate::api_keys::{RequestCredentials, STORAGE_SCOPE};
 
-/// The path of the storage API.
-pub(super) const MOUNT: &str = "/storage/v1";
 /// The path of the S3 protocol, whose requests are signed.
 const S3: &str = "/storage/v1/s3";
 
@@ -33,7 +32,7 @@ impl EdgeRouter {
         let is_here = self.content_host.as_ref().is_some_and(|host| host.is_of(&request));
         request.headers_mut().remove(http::header::ORIGIN);
         let uri = request.uri().clone();
-        if !super::is_below(uri.path(), S3)
+        if !is_below(uri.path(), S3)
             && self.gateway.authenticate(&uri, request.headers_mut()) == RequestCredentials::Invalid
         {
             // Other credentials are tokens, about which the storage API says what is wrong.

@@ -11,11 +11,11 @@ use functions_rs::functions::send_submission::text::{InvalidSubmission, Submissi
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
-use http_edge::request::{APIKEY, BODY_DEADLINE, ResolvedRequest, is_same_origin, read_body};
+use http_edge::request::{APIKEY, BODY_DEADLINE, REQUEST_ID, ResolvedRequest, is_same_origin, read_body};
 use percent_encoding::percent_decode;
 use serde_json::json;
 
-use super::{EdgeRouter, REQUEST_ID, forward};
+use super::{EdgeRouter, forward};
 use crate::assets::FormOutcome;
 
 /// The largest body, in bytes: that of a function's call.

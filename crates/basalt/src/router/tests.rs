@@ -10,6 +10,7 @@ use serde_json::Map;
 
 use std::time::Duration;
 
+use super::paths::{KEYLESS_PATHS, KEYLESS_PREFIXES};
 use super::*;
 use crate::api_keys::{ApiKeys, LiveApiKeys};
 use crate::assets::SiteConfig;

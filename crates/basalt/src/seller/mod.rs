@@ -9,7 +9,8 @@ use std::path::Path;
 use orders::SellerIdentity;
 use serde::Serialize;
 
-use crate::config_file::{Problem, SellerSettings};
+use crate::config_file::SellerSettings;
+use crate::problem::Problem;
 use markdown::render_markdown;
 
 /// The largest Markdown file, in bytes.

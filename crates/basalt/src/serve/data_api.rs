@@ -14,8 +14,8 @@ use postgrest_rs::service::dependencies::Dependencies;
 use postgrest_rs::upkeep::{self, ReloadRequests};
 use serde_json::json;
 
-use super::source::DatabaseSource;
 use crate::config_file::data_api::DataApiSettings;
+use crate::database_source::DatabaseSource;
 use crate::keys::build_secret_jwk;
 use crate::project::Project;
 

@@ -1,5 +1,6 @@
 //! `basalt serve` from start to end: data folder, database, keys, settings, services, shutdown.
 
+mod archive;
 mod configure;
 pub(crate) mod data_api;
 pub(crate) mod desk;
@@ -11,9 +12,7 @@ mod options;
 pub(crate) mod payment_checks;
 pub(crate) mod payments;
 mod reloading;
-mod schemas;
 mod services;
-mod source;
 pub(crate) mod storage;
 mod submissions;
 mod test_profile;
@@ -46,6 +45,7 @@ use crate::app::{self, SharedPorts};
 use crate::backup::WalArchive;
 use crate::data_folder::DataFolder;
 use crate::database_jobs::{DatabaseJobs, RequestTargets};
+use crate::database_source::{DatabaseOptions, DatabaseSource, find_database};
 use crate::dev::consent::ConsentPage;
 use crate::dev::{Access, InboxPages, OpenMailboxPorts};
 use crate::embedded_postgres::TcpPort;
@@ -68,10 +68,8 @@ use live_shop::DeskChanges;
 pub(crate) use options::{ServeOptions, TestOptions};
 use payment_checks::check_products;
 use reloading::Reloading;
-pub(crate) use schemas::recreate_database;
 pub(crate) use services::{BUILT_IN_FUNCTIONS, build_outbox};
 use services::{Dependencies, Services};
-pub(crate) use source::{DatabaseOptions, DatabaseSource, find_binaries, find_database, migrate_embedded};
 pub(crate) use test_profile::generate_signing_key as generate_test_signing_key;
 
 /// The TCP port of the database during development, that of the Supabase CLI.
@@ -201,7 +199,7 @@ impl Server {
         let (closing, id) = (shutdown.signal(), Entropy::from_system().uuid());
         let joining = Joining { project: &project, config: &config, pool: &pool, keys: &keys, id };
         let (mut tasks, report) = joining.join(&source, closing.clone()).await?;
-        let archive = source.start_archive(&project, options.ephemeral).await?;
+        let archive = archive::start_archive(&source, &project, options.ephemeral).await?;
         let (simulator, has_consent_page) = (provider.clone(), consent.is_some());
         let hashing = Arc::clone(&shared.hashing);
         let database_url = data_api::find_database(&project, &source);

@@ -1,6 +1,6 @@
 //! The options of `basalt serve`.
 
-use super::source::DatabaseOptions;
+use crate::database_source::DatabaseOptions;
 use crate::embedded_postgres::TcpPort;
 
 /// Options of the command line that supplement the configuration.

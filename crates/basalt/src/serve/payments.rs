@@ -7,7 +7,7 @@ use gotrue_rs::app::App;
 use gotrue_rs::config::Config;
 use orders::service::{FindUploaded, ListProducts};
 use orders::settings::PaymentSettings;
-use orders::simulator::{Simulator, simulate};
+use orders::simulator::{SIMULATOR_PATH, Simulator, simulate};
 use orders::{OrderService, ServicePorts, ShopFacts, ShopFonts};
 use platform::clock::SharedClock;
 use platform::entropy::Entropy;
@@ -18,7 +18,6 @@ use url::Url;
 
 use crate::api_keys::LiveApiKeys;
 use crate::assets::{Shop, find_font};
-use crate::catalogue::SIMULATOR_PATH;
 use crate::dev::payment::PaymentPages;
 use crate::outbound;
 use crate::product::PRODUCT;

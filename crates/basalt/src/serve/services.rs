@@ -32,7 +32,7 @@ use super::submissions::{JobLifetime, start_jobs, submission_settings, template_
 use crate::api_keys::{ApiKeyGateway, LiveApiKeys};
 use crate::app::SharedPorts;
 use crate::assets::Shop;
-use crate::config_file::{FunctionSettings, SettingLocations};
+use crate::config_file::FunctionSettings;
 use crate::dev::consent;
 use crate::dev::{Access, DevelopmentPages, InboxPages, KeptMessages, MailPreview, ShopMails, UserPages};
 use crate::mailed_links::{LinkFacts, MailedLinks};
@@ -322,7 +322,7 @@ fn build_explanations(
     backend: &BackendAddress<'_>,
     entropy: &Entropy,
 ) -> Explanations {
-    let mut explanations = Explanations::default().with_names(Arc::new(SettingLocations::new(&project.file)));
+    let mut explanations = Explanations::default().with_names(Arc::new(project.file.locations()));
     if profiles::has_development_pages(config, &project.file.basalt) {
         let id_prefix = entropy.base32(5).to_ascii_lowercase();
         explanations = explanations.with_store(Arc::new(ExplanationStore::new(backend.url, &id_prefix)));

@@ -19,8 +19,8 @@ use storage_rs::seed::{self, BucketSeed};
 use storage_rs::storage::Storage;
 use storage_rs::sweep;
 
-use super::source::DatabaseSource;
 use crate::api_keys::{self, ApiKeys};
+use crate::database_source::DatabaseSource;
 use crate::profiles;
 use crate::project::Project;
 

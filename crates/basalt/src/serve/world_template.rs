@@ -7,10 +7,10 @@ use gotrue_rs::store::migrate;
 use gotrue_rules::domain::policy::HooksPolicy;
 use platform::store::migrate::{DatabaseAdministrator, DatabaseName};
 
-use super::schemas::{
+use crate::database_source::DatabaseSource;
+use crate::database_source::schemas::{
     EMBEDDED_DEFAULT, ROLE, TEMPLATE, build_administrator, create_indexes, create_template, migrate_schemas, name,
 };
-use super::source::DatabaseSource;
 use crate::embedded_postgres::EmbeddedPostgres;
 use crate::project::Project;
 use crate::project_schema::{self, ProjectReport, SchemaFiles};

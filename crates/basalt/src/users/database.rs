@@ -25,10 +25,10 @@ use super::arguments::DatabaseArguments;
 use crate::announce::RunningServer;
 use crate::api_keys;
 use crate::data_folder::DataFolder;
+use crate::database_source::{DatabaseOptions, DatabaseSource, find_database};
 use crate::embedded_postgres::TcpPort;
 use crate::project::Project;
-use crate::serve::{DatabaseOptions, DatabaseSource};
-use crate::{app, database, profiles, serve};
+use crate::{app, database, profiles};
 
 /// A connected database with access to the admin API.
 pub(crate) struct UserDatabase {
@@ -64,7 +64,7 @@ impl UserDatabase {
         } else {
             let folder = DataFolder::open(&project.data)?;
             let wanted = DatabaseOptions { ephemeral: false, url: None, port: TcpPort::None };
-            let source = tokio::task::spawn_blocking(serve::find_database(&project, &folder, wanted));
+            let source = tokio::task::spawn_blocking(find_database(&project, &folder, wanted));
             let source = source.await.context("starting the database")??;
             (source.open(&mut config, None).await?, Some((source, folder)))
         };

@@ -4,6 +4,7 @@
 //! superusers on clusters that no other client uses.
 
 mod objects;
+mod query;
 mod roles;
 mod rows;
 
@@ -11,8 +12,8 @@ pub(crate) use objects::{CatalogObject, list_missing_extensions, list_objects, l
 pub(crate) use roles::{list_role_statements, run_statements, without_passwords};
 pub(crate) use rows::{copy_rows, list_sequences, list_tables, set_sequences, sum_rows, truncate};
 
-use sqlx::postgres::PgRow;
-use sqlx::{AssertSqlSafe, PgConnection, Result, Row};
+use query::{execute, fetch_texts};
+use sqlx::{PgConnection, Result};
 
 /// The settings on which the text of values depends, and no limits of time.
 const SESSION: &str = "
@@ -25,18 +26,6 @@ const SESSION: &str = "
     SET statement_timeout = 0;
     SET lock_timeout = 0;
     SET idle_in_transaction_session_timeout = 0";
-
-async fn fetch(connection: &mut PgConnection, sql: impl Into<String>) -> Result<Vec<PgRow>> {
-    sqlx::raw_sql(AssertSqlSafe(sql.into())).fetch_all(connection).await
-}
-
-async fn fetch_texts(connection: &mut PgConnection, sql: impl Into<String>) -> Result<Vec<String>> {
-    fetch(connection, sql).await?.iter().map(|row| row.try_get(0)).collect()
-}
-
-async fn execute(connection: &mut PgConnection, sql: impl Into<String>) -> Result<()> {
-    sqlx::raw_sql(AssertSqlSafe(sql.into())).execute(connection).await.map(drop)
-}
 
 /// Gives values the same text in every session that is compared.
 pub(crate) async fn prepare_session(connection: &mut PgConnection) -> Result<()> {

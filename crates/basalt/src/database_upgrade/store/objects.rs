@@ -2,7 +2,7 @@
 
 use sqlx::{PgConnection, Result, Row};
 
-use super::{fetch, fetch_texts};
+use super::query::{fetch, fetch_texts};
 
 /// The query of the objects.
 const LIST: &str = include_str!("objects.sql");

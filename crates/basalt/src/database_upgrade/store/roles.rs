@@ -2,7 +2,7 @@
 
 use sqlx::{PgConnection, Result};
 
-use super::{execute, fetch_texts};
+use super::query::{execute, fetch_texts};
 
 /// Roles with passwords and attributes, and their memberships.
 ///

@@ -5,7 +5,7 @@ use futures::TryStreamExt;
 use platform::store::quoting::quote_literal;
 use sqlx::{PgConnection, Result, Row};
 
-use super::{execute, fetch, fetch_texts};
+use super::query::{execute, fetch, fetch_texts};
 
 /// Bytes of rows that are sent at a time.
 const CHUNK_BYTES: usize = 256 * 1024;

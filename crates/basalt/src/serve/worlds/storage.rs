@@ -33,8 +33,8 @@ use uuid::Uuid;
 use super::faults::WorldFaults;
 use super::file_holders::{FileHolders, HolderId};
 use crate::api_keys::ApiKeys;
+use crate::database_source::DatabaseSource;
 use crate::project::Project;
-use crate::serve::source::DatabaseSource;
 use crate::serve::storage::{
     FOLDER, RunningStorage, StorageInputs, build_settings, create_folder, find_database, seeds,
 };
