@@ -8,16 +8,13 @@ use super::tokens::{code_and_comments, is_word_character};
 /// Cycles that are allowed: crate, files below its `src` in order, reason.
 const KNOWN_CYCLES: &[(&str, &[&str], &str)] = &[];
 
-/// The start of the unit tests at the end of a file.
-const UNIT_TESTS: &str = "#[cfg(test)]\nmod tests";
-
 /// The files that each file imports, by their paths below `src`.
 type ImportGraph = BTreeMap<String, BTreeSet<String>>;
 
 #[test]
 fn files_of_a_crate_import_each_other_without_cycles() {
     let mut found = Vec::new();
-    for name in source::CRATES {
+    for name in source::CRATES.iter() {
         let graph = crate_graph(name);
         for cycle in cycles(&graph).into_iter().filter(|cycle| !is_known(name, cycle)) {
             found.push(format!("{name}/src: {}\n{}", cycle.join(", "), describe_imports(&graph, &cycle)));
@@ -45,20 +42,24 @@ fn imports_of_the_sources_are_found() {
 #[test]
 fn imports_are_resolved_to_files() {
     let graph = literal_graph(&[
-        ("lib.rs", "mod a;\npub use self::a::b::B;"),
+        ("lib.rs", "mod a;\npub use self::a::b::B;\nfn run() {\n    e::run(value.d::<u8>());\n}"),
         ("a/mod.rs", "mod b;\nuse crate::d;\npub struct A;"),
         ("a/b.rs", "use super::{\n    c::{self, C},\n    A,\n};"),
         ("a/c.rs", "pub struct C(super::super::e::E);"),
         ("d.rs", "// use crate::e::E;\nconst TEXT: &str = \"crate::e::E\";\nuse self::Item;\nuse other::crate_d;"),
         ("e.rs", "pub(in crate::a) use std::fmt;\n#[cfg(test)]\nmod tests {\n    use crate::d::*;\n}"),
+        ("f/mod.rs", "#[cfg(test)]\nmod tests;\nmod g;\nmod h;\nuse g::G;\nuse std::{fmt, h::H};"),
+        ("f/g.rs", "pub struct G;"),
+        ("f/h.rs", "pub struct H;"),
     ]);
     let imports = |file: &str| graph[file].iter().map(String::as_str).collect::<Vec<_>>();
-    assert_eq!(imports("lib.rs"), ["a/b.rs"]);
+    assert_eq!(imports("lib.rs"), ["a/b.rs", "e.rs"]);
     assert_eq!(imports("a/mod.rs"), ["d.rs"]);
     assert_eq!(imports("a/b.rs"), ["a/c.rs", "a/mod.rs"]);
     assert_eq!(imports("a/c.rs"), ["e.rs"]);
     assert_eq!(imports("d.rs"), [""; 0]);
     assert_eq!(imports("e.rs"), [""; 0]);
+    assert_eq!(imports("f/mod.rs"), ["f/g.rs"]);
 }
 
 #[test]
@@ -108,10 +109,9 @@ fn import_graph(sources: &[(String, String)]) -> ImportGraph {
     let mut graph = ImportGraph::new();
     for (file, text) in sources {
         let module = module_of(file);
-        let text = text.split(UNIT_TESTS).next().unwrap_or_default();
-        let (code, _) = code_and_comments(text);
+        let (code, _) = code_and_comments(&source::without_unit_tests(text));
         let mut imported = BTreeSet::new();
-        for path in import_paths(&code) {
+        for path in import_paths(&code, &children(&files, &module)) {
             let Some(path) = resolve(&path, &module) else { continue };
             let target = (0..=path.len()).rev().find_map(|length| files.get(&path[..length]));
             imported.extend(target.filter(|target| **target != file).map(|target| (*target).clone()));
@@ -131,20 +131,41 @@ fn module_of(file: &str) -> Vec<String> {
     names
 }
 
-/// The paths of a source that begin with `crate`, `self` or `super`, in `use` items and elsewhere.
-fn import_paths(code: &str) -> Vec<Vec<String>> {
+/// The names of the files that are modules of this module.
+fn children<'a>(files: &'a BTreeMap<Vec<String>, &String>, module: &[String]) -> Vec<&'a str> {
+    let child = |path: &'a Vec<String>| path.split_last().filter(|(_, parent)| *parent == module);
+    files.keys().filter_map(|path| Some(child(path)?.0.as_str())).collect()
+}
+
+/// The paths of a source that begin with `crate`, `self`, `super` or a child module, in `use` items and elsewhere.
+fn import_paths(code: &str, children: &[&str]) -> Vec<Vec<String>> {
+    let starts = ["crate", "self", "super"].iter().chain(children);
+    let starts: Vec<String> = starts.map(|name| (*name).to_owned()).collect();
     let mut found = Vec::new();
-    for start in ["crate::", "self::", "super::"] {
-        for (at, _) in code.match_indices(start) {
-            let before = &code[..at];
-            let continues = |character: char| is_word_character(character) || character == ':' || character == '$';
-            // `pub(in crate::a)` is a visibility.
-            if !before.ends_with(continues) && !before.ends_with("(in ") {
-                found.extend(expand(&code[at..]));
+    for statement in code.split(';') {
+        let (elsewhere, tree) = split_off_use(statement);
+        for start in &starts {
+            found.extend(expand(tree).into_iter().filter(|path| path.first() == Some(start)));
+            let start = format!("{start}::");
+            for (at, _) in elsewhere.match_indices(&start) {
+                let before = &elsewhere[..at];
+                let continues = |character: char| is_word_character(character) || ":$.".contains(character);
+                // `pub(in crate::a)` is a visibility.
+                if !before.ends_with(continues) && !before.ends_with("(in ") {
+                    found.extend(expand(&elsewhere[at..]));
+                }
             }
         }
     }
     found
+}
+
+/// The text before the `use` item at the end of a statement, and what it imports.
+fn split_off_use(statement: &str) -> (&str, &str) {
+    const KEYWORD: &str = "use ";
+    let mut matches = statement.rmatch_indices(KEYWORD);
+    let found = matches.find(|(at, _)| !statement[..*at].ends_with(is_word_character));
+    found.map_or((statement, ""), |(at, _)| (&statement[..at], &statement[at + KEYWORD.len()..]))
 }
 
 /// The paths at the start of a text: one, or one for each member of a group.
@@ -185,12 +206,8 @@ fn group_members(group: &str) -> Vec<&str> {
 /// The path from the root of the crate; `None` if it leaves the crate.
 fn resolve(path: &[String], module: &[String]) -> Option<Vec<String>> {
     let supers = path.iter().take_while(|name| *name == "super").count();
-    let kept = match path.first()?.as_str() {
-        "crate" => 0,
-        "super" => module.len().checked_sub(supers)?,
-        _ => module.len(),
-    };
-    let rest = path[supers.max(1)..].iter().filter(|name| *name != "self");
+    let kept = if path.first()? == "crate" { 0 } else { module.len().checked_sub(supers)? };
+    let rest = path.iter().filter(|name| !["crate", "self", "super"].contains(&name.as_str()));
     Some(module[..kept].iter().chain(rest).cloned().collect())
 }
 

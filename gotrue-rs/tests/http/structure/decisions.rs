@@ -2,7 +2,7 @@
 //!
 //! A text that is typical of it occurs in its file alone.
 
-use super::source::{list_files, read_text, relative_path, repository_root};
+use super::source::{list_files, read_text, relative_path, repository_root, without_unit_tests};
 use super::tokens::code_and_comments;
 
 /// A security decision and the text that an implementation of it contains.
@@ -132,13 +132,9 @@ fn sources() -> Vec<(String, String)> {
     ];
     let folders = crates.map(|name| format!("{name}/src"));
     let all = folders.iter().flat_map(|folder| list_files(&repository_root().join(folder), &[".rs"]));
-    let sources = all.map(|path| (relative_path(&path), without_tests(&read_text(&path)).to_owned()));
+    let sources = all.map(|path| (relative_path(&path), without_unit_tests(&read_text(&path))));
     let is_test = |path: &str| path.ends_with("tests.rs") || path.contains("/tests/") || path.contains("/testing/");
     sources.filter(|(path, _)| !is_test(path)).collect()
-}
-
-fn without_tests(text: &str) -> &str {
-    text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default()
 }
 
 /// Whether a source contains one of the decision's texts.

@@ -6,7 +6,7 @@ use std::path::Path;
 use gotrue_rules::domain::error::document::render_document;
 use gotrue_rules::domain::error::{ErrorCode, OAuthErrorCode};
 
-use super::source::{list_files, read_text, relative_path, repository_root};
+use super::source::{list_files, read_text, relative_path, repository_root, without_unit_tests};
 use super::tokens::{code_and_comments, is_word_character, string_literals};
 
 /// The crates that respond with an [`ErrorCode`].
@@ -33,9 +33,6 @@ const ALLOWED_LITERALS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// The start of the unit tests at the end of a file.
-const UNIT_TESTS: &str = "#[cfg(test)]\nmod tests";
-
 fn error_codes() -> impl Iterator<Item = ErrorCode> {
     ErrorCode::SECTIONS.iter().flat_map(|section| section.codes).copied()
 }
@@ -48,7 +45,7 @@ fn sources(crates: &[&str]) -> Vec<(String, String)> {
     let is_test = |path: &str| path.contains("/tests/") || path.ends_with("/tests.rs");
     with_text
         .filter(|(path, _)| !is_test(path) && !DEFINITIONS.contains(&&**path))
-        .map(|(path, text)| (path, text.split(UNIT_TESTS).next().unwrap_or_default().to_owned()))
+        .map(|(path, text)| (path, without_unit_tests(&text)))
         .collect()
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use gotrue_rules::domain::policy::hardening::{SWITCHES, render_document};
 use gotrue_rules::domain::policy::{Policy, TargetLimits};
 
-use super::source::{list_files, read_text, relative_path, repository_root};
+use super::source::{list_files, read_text, relative_path, repository_root, without_unit_tests};
 use super::tokens::code_and_comments;
 
 const DEFINITION: &str = "crates/gotrue-rules/src/domain/policy/hardened.rs";
@@ -119,7 +119,7 @@ fn hardened_fields_are_set_nowhere_else() {
     let mut found = Vec::new();
     for path in folders.iter().flat_map(|folder| list_files(&root.join(folder), &[".rs"])) {
         let (file, text) = (relative_path(&path), read_text(&path));
-        let code = code_and_comments(text.split("\nmod tests {").next().unwrap_or_default()).0;
+        let code = code_and_comments(&without_unit_tests(&text)).0;
         let is_test = file.ends_with("tests.rs") || file.contains("/tests/");
         let others = SWITCHES.iter().filter(|switch| code.contains(&format!("{} = ", switch.field)));
         for switch in others.filter(|_| file != DEFINITION && !is_test) {

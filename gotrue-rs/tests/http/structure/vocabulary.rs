@@ -22,7 +22,7 @@ fn public_type_names_are_unique_in_their_crate() {
             continue;
         };
         for (line, type_name) in public_types(&source.code) {
-            definitions.entry((*name, type_name)).or_default().push(format!("{}:{line}", source.file));
+            definitions.entry((name, type_name)).or_default().push(format!("{}:{line}", source.file));
         }
     }
     let found = duplicates(&definitions, ALLOWED_DUPLICATES);
