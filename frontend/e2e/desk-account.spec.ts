@@ -115,10 +115,11 @@ test("another owner is added by a link, ends other sessions and is removed", asy
   await page.getByLabel("Present password").fill(PASSWORD);
   await page.getByRole("button", { name: "Add owner" }).click();
   const link = (await page.getByRole("status").locator("code").textContent()) ?? "";
-  expect(link).toContain("/_desk/#reset=");
+  expect(link).toContain("/_desk/#invite=");
 
   const partner = await (await browser.newContext()).newPage();
   await partner.goto(link);
+  await expect(partner.getByRole("heading", { level: 1 })).toHaveText("Welcome to the desk");
   await partner.getByLabel("New password").fill(NEW_PASSWORD);
   await partner.getByRole("button", { name: "Continue" }).click();
   const secret = await readSecret(partner);

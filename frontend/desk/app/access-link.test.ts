@@ -3,6 +3,7 @@ import { accessLinkOf, takeAccessLink } from "./access-link.ts";
 
 test("the token is in the fragment of the one-time link", () => {
   expect(accessLinkOf("#setup=abc-_1")).toEqual({ kind: "setup", token: "abc-_1" });
+  expect(accessLinkOf("#invite=abc-_1")).toEqual({ kind: "invite", token: "abc-_1" });
   expect(accessLinkOf("#reset=abc-_1")).toEqual({ kind: "reset", token: "abc-_1" });
   expect(accessLinkOf("#setup=")).toBeUndefined();
   expect(accessLinkOf("#screen")).toBeUndefined();

@@ -1,6 +1,6 @@
-/** The one-time link of a new owner, or of one who cannot sign in. */
+/** The one-time link of the first owner, of one whom another added, or of one who cannot sign in. */
 export interface AccessLink {
-  kind: "setup" | "reset";
+  kind: "setup" | "invite" | "reset";
   token: string;
 }
 
@@ -11,10 +11,10 @@ export function takeAccessLink(): AccessLink | undefined {
   return link;
 }
 
-/** Returns the link of a fragment of the form `#setup=TOKEN` or `#reset=TOKEN`. */
+/** Returns the link of a fragment of the form `#setup=TOKEN`, `#invite=TOKEN` or `#reset=TOKEN`. */
 export function accessLinkOf(fragment: string): AccessLink | undefined {
   const parameters = new URLSearchParams(fragment.replace(/^#/, ""));
-  for (const kind of ["setup", "reset"] as const) {
+  for (const kind of ["setup", "invite", "reset"] as const) {
     const token = parameters.get(kind);
     if (token) return { kind, token };
   }

@@ -17,9 +17,29 @@ type Step =
   | { step: "codes"; session: Session }
   | { step: "passkey"; session: Session };
 
+type LinkKind = "setup" | "invite" | "reset";
+
+/** The first words for whoever opens a link. */
+const WELCOME: Record<LinkKind, { title: string; introduction: string }> = {
+  setup: {
+    title: "Set up the desk",
+    introduction: "You are the owner of this shop. Choose how you sign in.",
+  },
+  invite: {
+    title: "Welcome to the desk",
+    introduction:
+      "You are now an owner of this shop. Choose a password, then connect an authenticator app.",
+  },
+  reset: {
+    title: "Choose a new password",
+    introduction:
+      "Then you connect a new authenticator app. Passkeys, recovery codes and sessions from before end.",
+  },
+};
+
 interface SetupPageProps {
-  /** The one-time link: of a new owner, or of one who cannot sign in. */
-  link: { kind: "setup" | "reset"; token: string };
+  /** The one-time link: of the first owner, of one whom another added, or of one who cannot sign in. */
+  link: { kind: LinkKind; token: string };
   /** The least characters of a password, if they are known. */
   minLength: number | undefined;
   onDone: (session: Session) => void;
@@ -30,7 +50,7 @@ interface SetupPageProps {
 /** The first visit of the owner: password, authenticator app, recovery codes, passkey. */
 export function SetupPage({ link, minLength, onDone, onLeave }: SetupPageProps) {
   const [current, setCurrent] = useState<Step>({ step: "credentials" });
-  const isReset = link.kind === "reset";
+  const isFirstOwner = link.kind === "setup";
   const creation = useAction(begin, (created) => setCurrent({ step: "totp", ...created }));
   const confirmation = useAction(confirmSetup, (session) => {
     setCsrfToken(session.csrf_token);
@@ -42,17 +62,13 @@ export function SetupPage({ link, minLength, onDone, onLeave }: SetupPageProps) 
       return (
         <AccessLayout
           step="Step 1"
-          title={isReset ? "Choose a new password" : "Set up the desk"}
-          introduction={
-            isReset
-              ? "Then you connect a new authenticator app. Passkeys, recovery codes and sessions from before end."
-              : "You are the owner of this shop. Choose how you sign in."
-          }
+          title={WELCOME[link.kind].title}
+          introduction={WELCOME[link.kind].introduction}
         >
           <CredentialsForm
             submit="Continue"
             isNew
-            hasEmail={!isReset}
+            hasEmail={isFirstOwner}
             minLength={minLength}
             isPending={creation.isPending}
             failure={creation.failure}
@@ -63,7 +79,7 @@ export function SetupPage({ link, minLength, onDone, onLeave }: SetupPageProps) 
             onClick={onLeave}
             className="mt-4 min-h-8 text-small text-ink-soft underline underline-offset-4 hover:text-ink"
           >
-            {isReset ? "Sign in instead" : "The desk is already set up: sign in"}
+            {isFirstOwner ? "The desk is already set up: sign in" : "Sign in instead"}
           </button>
         </AccessLayout>
       );
@@ -105,7 +121,7 @@ function begin(
   { kind, token }: SetupPageProps["link"],
   credentials: { email: string; password: string },
 ) {
-  return kind === "reset"
-    ? resetOwner(token, credentials.password)
-    : createOwner(token, credentials);
+  return kind === "setup"
+    ? createOwner(token, credentials)
+    : resetOwner(token, credentials.password);
 }

@@ -69,7 +69,7 @@ export function OwnersPanel({ owners }: { owners: readonly OtherOwner[] }) {
           act={addOwner}
           onDone={({ token }) => {
             setAdding(false);
-            setLink(`${location.origin}/_desk/#reset=${token}`);
+            setLink(`${location.origin}/_desk/#invite=${token}`);
             invalidate("account");
           }}
           onClose={() => setAdding(false)}

@@ -33,8 +33,9 @@ export const TEXTS: Record<string, ItemTexts> = {
     details: "Templates without a file",
     remedy: (
       <>
-        Run <code>npm --prefix frontend run emails:ship</code>, or set <code>products</code> under{" "}
-        <code>[basalt.shop.payment]</code> to the folder with the files, and restart the server.
+        Open each template in the <Link to="/catalogue">catalogue</Link> and choose its file. For
+        all at once, set <code>products</code> under <code>[basalt.shop.payment]</code> to the
+        folder with the files and restart the server.
       </>
     ),
   },
@@ -80,8 +81,8 @@ export const TEXTS: Record<string, ItemTexts> = {
     remedy: (
       <>
         Set <code>[basalt.shop.payment.stripe]</code>, <code>paypal</code> or{" "}
-        <code>lemon_squeezy</code> in <code>config.toml</code>, and the <code>link</code> of each
-        template in <code>catalogue.toml</code>.
+        <code>lemon_squeezy</code> in <code>config.toml</code>, and enter the payment link of each
+        template in the <Link to="/catalogue">catalogue</Link>.
       </>
     ),
   },
