@@ -132,6 +132,28 @@ test("a magic link signs in and continues with the session", async ({ page, requ
   );
 });
 
+test.describe("with a script", () => {
+  test.use({ javaScriptEnabled: true });
+
+  test("the shop takes the session of a link out of the address before it shows", async ({
+    page,
+    request,
+    basalt,
+  }) => {
+    const email = await signUp(request, basalt);
+    await expect(async () => {
+      expect((await call(request, basalt, "/otp", { email, create_user: false })).status).toBe(200);
+    }).toPass();
+    await page.goto(await linkTo(basalt, email, "magic_link"));
+    await page.getByRole("link", { name: /^Continue to/ }).click({ noWaitAfter: true });
+    await page.waitForURL((url) => url.pathname === "/", { waitUntil: "domcontentloaded" });
+    expect(page.url()).toBe(`${basalt.url}/`);
+    await expect
+      .poll(() => page.evaluate(() => JSON.stringify(localStorage)))
+      .toContain("access_token");
+  });
+});
+
 test("a used link sends a new one to the entered address, whether there is an account or not", async ({
   page,
   request,

@@ -1,4 +1,5 @@
 import { isTemplatePath } from "../shared/paths.ts";
+import { takeMailedSession } from "./mailed-fragment.ts";
 import "../styles.css";
 
 /** What visitors do who use a page, or are about to. */
@@ -11,13 +12,13 @@ const SIGNS = ["pointermove", "pointerdown", "touchstart", "wheel", "scroll", "k
  * because compiling it takes a slow phone longer than showing the page.
  */
 async function main(): Promise<void> {
+  const mailed = takeMailedSession();
   const isSent = document.getElementById("root")?.firstElementChild != null;
-  // The fragment can have a session of a mailed link.
-  const waits = isSent && isTemplatePath(location.pathname) && location.hash === "";
+  const waits = isSent && isTemplatePath(location.pathname) && location.hash === "" && !mailed;
   const early = new EarlyClick();
   if (waits) await firstSign();
   const { start } = await import("./start.tsx");
-  await start(() => early.repeat());
+  await start(() => early.repeat(), mailed);
 }
 
 function firstSign(): Promise<void> {

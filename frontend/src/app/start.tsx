@@ -5,7 +5,8 @@ import { readOutcome } from "../features/submission/outcome.ts";
 import { readSeller } from "../shared/seller.ts";
 import { readCatalogue } from "../shared/templates/catalogue.ts";
 import { forgetScrollPositions } from "./layout.tsx";
-import { consumeMailedSession } from "./mailed-session.ts";
+import type { MailedSession } from "./mailed-fragment.ts";
+import { enterMailedSession } from "./mailed-session.ts";
 import { loadScreen, screenRoutes } from "./routes.tsx";
 import { Shop } from "./shop.tsx";
 
@@ -13,7 +14,7 @@ import { Shop } from "./shop.tsx";
  * Takes over the page that the server sent, and calls `whenReady` when it answers to clicks. Until then, and if that fails, it
  * works as a document.
  */
-export async function start(whenReady: () => void): Promise<void> {
+export async function start(whenReady: () => void, mailed?: MailedSession): Promise<void> {
   const root = document.getElementById("root");
   if (!root) throw new Error("index.html has no element with the id 'root'");
   // Loading the program was a long piece of work, so that the browser first does what came up meanwhile.
@@ -40,5 +41,5 @@ export async function start(whenReady: () => void): Promise<void> {
     createRoot(root).render(shop);
   }
   whenReady();
-  await consumeMailedSession(router);
+  if (mailed) await enterMailedSession(mailed);
 }
