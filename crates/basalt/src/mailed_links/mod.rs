@@ -7,6 +7,7 @@
 mod outcome;
 mod page;
 mod requests;
+mod second_step;
 mod texts;
 
 use std::sync::Arc;
@@ -30,7 +31,8 @@ use url::{Position, Url, form_urlencoded};
 
 use self::outcome::{LinkOutcome, leads_to};
 use self::page::{Form, LinkBrand, LinkPage, format_address_field, format_password_field};
-use self::requests::{Answer, Sender, read_form};
+use self::requests::{Answer, DEFAULT_WAIT, Sender, read_form};
+use self::second_step::{EnteredCode, PasswordChange};
 use crate::config_file::mailed_links::{LinkButton, MailedLinkSettings};
 
 /// The path of links below the auth API, and that of the forms.
@@ -168,7 +170,7 @@ impl MailedLinks {
     fn ask_for_click(&self, sender: &Sender, link: &Link) -> Response {
         let page = self.page(sender, |texts| texts.open);
         let label = page.texts.open_label;
-        let form = Form { hidden: &link.to_hidden("open"), field: String::new(), label };
+        let form = Form { hidden: &link.to_hidden("open"), field: String::new(), label, is_other_way: false };
         page.with_form(&form).respond()
     }
 
@@ -188,17 +190,27 @@ impl MailedLinks {
             }
             Some(outcome) if is_own => {
                 let location = location.to_owned();
-                self.show_outcome(sender, link, outcome, &location)
+                self.show_outcome(auth, sender, link, outcome, &location).await
             }
             _ => response,
         }
     }
 
     /// Shows what a link has led to; a session goes on to the site in the link of the page.
-    fn show_outcome(&self, sender: &Sender, link: &Link, outcome: LinkOutcome, location: &str) -> Response {
+    async fn show_outcome(
+        &self,
+        auth: &Router,
+        sender: &Sender,
+        link: &Link,
+        outcome: LinkOutcome,
+        location: &str,
+    ) -> Response {
         match outcome {
             LinkOutcome::Session { access_token, kind } => match kind.as_str() {
-                "recovery" | "invite" => self.ask_for_password(sender, &kind, &access_token, None),
+                "recovery" | "invite" => {
+                    let change = PasswordChange { kind: &kind, session: &access_token };
+                    self.begin_password(auth, sender, change).await
+                }
                 "magiclink" => self.page(sender, |texts| texts.signed_in).with_way_on(Some(location)).respond(),
                 "email_change" => {
                     self.page(sender, |texts| texts.address_changed).with_way_on(Some(location)).respond()
@@ -217,33 +229,72 @@ impl MailedLinks {
         }
     }
 
-    /// Answers with the form of a new password.
-    fn ask_for_password(&self, sender: &Sender, kind: &str, access_token: &str, problem: Option<&str>) -> Response {
-        let is_invitation = kind == "invite";
+    /// Answers with what a new password needs: the second step of the account, if it has one, else the password.
+    async fn begin_password(&self, auth: &Router, sender: &Sender, change: PasswordChange<'_>) -> Response {
+        let account = match self.load_account(auth, sender, change.session).await {
+            Ok(account) => account,
+            Err(answer) => return self.refuse_session(sender, change, &answer).await,
+        };
+        match account {
+            None => self.ask_for_password(sender, change, None),
+            Some(ways) => self.ask_for_second_step(sender, change, &ways),
+        }
+    }
+
+    /// Answers with the form of a new password, with what was wrong before.
+    fn ask_for_password(
+        &self,
+        sender: &Sender,
+        change: PasswordChange<'_>,
+        problem: Option<(StatusCode, &str)>,
+    ) -> Response {
+        let is_invitation = change.kind == "invite";
         let page = self.page(sender, |texts| if is_invitation { texts.invitation } else { texts.new_password });
-        let min_length = self.app.borrow().policy.password.min_length;
-        let (texts, is_invalid) = (page.texts, problem.is_some());
-        let page = problem.into_iter().fold(page, LinkPage::with_alert);
-        let page = if is_invalid { page.with_status(StatusCode::UNPROCESSABLE_ENTITY) } else { page };
+        let texts = page.texts;
+        let page = match problem {
+            Some((status, text)) => page.with_status(status).with_alert(text),
+            None => page,
+        };
+        let is_invalid = problem.is_some_and(|(status, _)| status == StatusCode::UNPROCESSABLE_ENTITY);
         let form = Form {
-            hidden: &[("action", "password"), ("type", kind), ("session", access_token)],
-            field: format_password_field(texts, min_length, is_invalid),
+            hidden: &[("action", "password"), ("type", change.kind), ("session", change.session)],
+            field: format_password_field(texts, self.app.borrow().policy.password.min_length, is_invalid),
             label: texts.save_label,
+            is_other_way: false,
         };
         page.with_form(&form).respond()
+    }
+
+    /// Answers that an account cannot be opened.
+    fn show_blocked(&self, sender: &Sender) -> Response {
+        let page = self.page(sender, |texts| texts.blocked).with_status(StatusCode::FORBIDDEN);
+        page.with_way_on(None).respond()
+    }
+
+    /// Answers that the session of a link has ended, or asks again where the API is busy or fails.
+    async fn refuse_session(&self, sender: &Sender, change: PasswordChange<'_>, answer: &Answer) -> Response {
+        match answer.status {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+                let link = Link { kind: change.kind.to_owned(), ..Link::default() };
+                self.show_refusal(sender, &link, EXPIRED).await
+            }
+            _ => {
+                let (status, problem) = answer.describe_failure(texts::find_texts(sender.language));
+                self.ask_for_password(sender, change, Some((status, &problem)))
+            }
+        }
     }
 
     /// Answers a refused link with a way to a new one.
     async fn show_refusal(&self, sender: &Sender, link: &Link, code: &str) -> Response {
         if code != EXPIRED {
-            let page = self.page(sender, |texts| texts.blocked).with_status(StatusCode::FORBIDDEN);
-            return page.with_way_on(None).respond();
+            return self.show_blocked(sender);
         }
         let is_known = self.find_recipient(sender, link).await.is_some();
         let page = self.page(sender, |texts| texts.expired).with_status(StatusCode::GONE);
         let field = if is_known { String::new() } else { format_address_field(page.texts, false) };
         let label = page.texts.resend_label;
-        page.with_form(&Form { hidden: &link.to_hidden("resend"), field, label }).respond()
+        page.with_form(&Form { hidden: &link.to_hidden("resend"), field, label, is_other_way: false }).respond()
     }
 
     async fn find_recipient(&self, sender: &Sender, link: &Link) -> Option<String> {
@@ -287,7 +338,22 @@ impl MailedLinks {
                 let request = sender.build(Method::GET, &format!("{LINK_PATH}?{}", link.to_query()), None, None);
                 self.follow(auth, &sender, &link, request).await
             }
-            "password" => self.save_password(auth, &sender, &link.kind, &find("session"), &find("password")).await,
+            "password" => {
+                let session = find("session");
+                let change = PasswordChange { kind: &link.kind, session: &session };
+                self.save_password(auth, &sender, change, &find("password")).await
+            }
+            "code" => {
+                let (session, way, challenge, code) = (find("session"), find("way"), find("challenge"), find("code"));
+                let change = PasswordChange { kind: &link.kind, session: &session };
+                let entered = EnteredCode { way: &way, challenge: &challenge, code: &code };
+                self.verify_code(auth, &sender, change, entered).await
+            }
+            "way" => {
+                let session = find("session");
+                let change = PasswordChange { kind: &link.kind, session: &session };
+                self.choose_way(auth, &sender, change, &find("way")).await
+            }
             "resend" => self.resend(auth, &sender, &link, find("email").trim()).await,
             _ => self.page(&sender, |texts| texts.failed).with_status(StatusCode::BAD_REQUEST).respond(),
         }
@@ -298,10 +364,10 @@ impl MailedLinks {
         &self,
         auth: &Router,
         sender: &Sender,
-        kind: &str,
-        session: &str,
+        change: PasswordChange<'_>,
         password: &str,
     ) -> Response {
+        let PasswordChange { kind, session } = change;
         let body = json!({ "password": password });
         let answer = sender.call(auth, Method::PUT, "/user", Some(session), Some(&body)).await;
         match answer.status {
@@ -316,14 +382,10 @@ impl MailedLinks {
             }
             StatusCode::UNPROCESSABLE_ENTITY | StatusCode::BAD_REQUEST if !answer.is(ErrorCode::BadJson) => {
                 let problem = self.describe_password_problem(sender, &answer);
-                self.ask_for_password(sender, kind, session, Some(&problem))
+                self.ask_for_password(sender, change, Some((StatusCode::UNPROCESSABLE_ENTITY, &problem)))
             }
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN if !answer.is(ErrorCode::InsufficientAal) => {
-                let link = Link { kind: kind.to_owned(), ..Link::default() };
-                self.show_refusal(sender, &link, EXPIRED).await
-            }
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => self.show_refusal(sender, &Link::default(), "").await,
-            _ => self.show_failure(sender, &answer),
+            _ if answer.is(ErrorCode::InsufficientAal) => self.begin_password(auth, sender, change).await,
+            _ => self.refuse_session(sender, change, &answer).await,
         }
     }
 
@@ -349,7 +411,8 @@ impl MailedLinks {
             let page = self.page(sender, |texts| texts.expired).with_status(StatusCode::UNPROCESSABLE_ENTITY);
             let texts = page.texts;
             let field = format_address_field(texts, true);
-            let form = Form { hidden: &link.to_hidden("resend"), field, label: texts.resend_label };
+            let form =
+                Form { hidden: &link.to_hidden("resend"), field, label: texts.resend_label, is_other_way: false };
             return page.with_alert(texts.wrong_address).with_form(&form).respond();
         };
         let (path, body) = match link.kind.as_str() {
@@ -373,7 +436,7 @@ impl MailedLinks {
     /// Answers that the API is busy or fails.
     fn show_failure(&self, sender: &Sender, answer: &Answer) -> Response {
         if answer.status == StatusCode::TOO_MANY_REQUESTS {
-            let page = self.page(sender, |texts| texts.too_many).with_number(answer.retry_after.unwrap_or(60));
+            let page = self.page(sender, |texts| texts.too_many).with_number(answer.retry_after.unwrap_or(DEFAULT_WAIT));
             return page.with_status(StatusCode::TOO_MANY_REQUESTS).respond();
         }
         self.page(sender, |texts| texts.failed).with_status(StatusCode::SERVICE_UNAVAILABLE).respond()

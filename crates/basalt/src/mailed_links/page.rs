@@ -82,6 +82,14 @@ impl<'a> LinkPage<'a> {
         self
     }
 
+    /// Adds a sentence about what has happened.
+    #[must_use]
+    pub(super) fn with_notice(mut self, text: &str) -> Self {
+        let text = self.fill(text);
+        self.push_paragraph(" role=\"status\"", &text);
+        self
+    }
+
     /// Adds a code to copy.
     #[must_use]
     pub(super) fn with_code(mut self, code: &str) -> Self {
@@ -107,7 +115,8 @@ impl<'a> LinkPage<'a> {
             let _ = writeln!(self.body, "<input type=\"hidden\" name=\"{name}\" value=\"{value}\">");
         }
         self.body.push_str(&form.field);
-        let _ = writeln!(self.body, "<button class=\"button\" type=\"submit\">{}</button>\n</form>", form.label);
+        let class = if form.is_other_way { "button quiet" } else { "button" };
+        let _ = writeln!(self.body, "<button class=\"{class}\" type=\"submit\">{}</button>\n</form>", form.label);
         self
     }
 
@@ -165,8 +174,10 @@ pub(super) struct Form<'a> {
     pub hidden: &'a [(&'static str, &'a str)],
     /// The HTML of the field; empty for none.
     pub field: String,
-    /// The label of the button.
-    pub label: &'static str,
+    /// The label of the button, as HTML.
+    pub label: &'a str,
+    /// Whether the button leads to another way than the main one.
+    pub is_other_way: bool,
 }
 
 /// Formats the field of a new password with its rule.
@@ -178,6 +189,26 @@ pub(super) fn format_password_field(texts: &LinkTexts, min_length: usize, is_inv
         texts.password_field,
         if is_invalid { "problem " } else { "" },
         if is_invalid { " aria-invalid=\"true\"" } else { "" },
+    )
+}
+
+/// The code of a second step.
+pub(super) struct CodeField {
+    /// The label, as HTML.
+    pub label: String,
+    /// Whether the code has digits only.
+    pub is_numeric: bool,
+    pub is_invalid: bool,
+}
+
+/// Formats the field of a code.
+pub(super) fn format_code_field(field: &CodeField) -> String {
+    let CodeField { label, is_numeric, is_invalid } = field;
+    format!(
+        "<p><label for=\"code\">{label}</label>\n<input id=\"code\" name=\"code\" required maxlength=\"60\" autocapitalize=\"none\" \
+         spellcheck=\"false\" {}{}></p>\n",
+        if *is_numeric { "inputmode=\"numeric\" autocomplete=\"one-time-code\"" } else { "autocomplete=\"off\"" },
+        if *is_invalid { " aria-invalid=\"true\" aria-describedby=\"problem\"" } else { "" },
     )
 }
 

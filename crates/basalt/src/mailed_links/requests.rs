@@ -24,9 +24,13 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tower::ServiceExt;
 
+use super::texts::LinkTexts;
+
 /// The largest form and the largest answer, in bytes.
 const MAX_FORM: usize = 16 * 1024;
 const MAX_ANSWER: usize = 256 * 1024;
+/// How long to wait where the API does not say, in seconds.
+pub(super) const DEFAULT_WAIT: u64 = 60;
 const FORM_TYPE: &str = "application/x-www-form-urlencoded";
 const REDIRECT_TO: HeaderName = HeaderName::from_static("redirect_to");
 
@@ -61,6 +65,15 @@ impl Answer {
     /// Returns the error code; empty without one.
     pub(super) fn code(&self) -> &str {
         ["error_code", "code"].iter().find_map(|name| self.body[*name].as_str()).unwrap_or_default()
+    }
+
+    /// Says that the API is busy or fails, with the status of a page.
+    pub(super) fn describe_failure(&self, texts: &LinkTexts) -> (StatusCode, String) {
+        if self.status != StatusCode::TOO_MANY_REQUESTS {
+            return (StatusCode::SERVICE_UNAVAILABLE, texts.busy.to_owned());
+        }
+        let seconds = self.retry_after.unwrap_or(DEFAULT_WAIT);
+        (self.status, texts.too_many.text.replace("{number}", &seconds.to_string()))
     }
 }
 

@@ -11,6 +11,25 @@ pub(super) struct PageText {
     pub text: &'static str,
 }
 
+/// The texts of the second step of an account. `{factor}` is the name of an app, `{ending}` the last digits of a number.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SecondStepTexts {
+    pub page: PageText,
+    pub app_field: &'static str,
+    pub named_app_field: &'static str,
+    pub phone_field: &'static str,
+    pub recovery_field: &'static str,
+    pub use_app: &'static str,
+    pub use_named_app: &'static str,
+    pub use_phone: &'static str,
+    pub use_recovery: &'static str,
+    pub sent: &'static str,
+    pub wrong_code: &'static str,
+    pub locked: &'static str,
+    /// The account has no second step that the page can ask for.
+    pub impossible: PageText,
+}
+
 /// The texts of one language. `{name}` is the project, `{address}` the host of the site, `{number}` a number.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LinkTexts {
@@ -35,6 +54,8 @@ pub(super) struct LinkTexts {
     pub blocked: PageText,
     pub failed: PageText,
     pub too_many: PageText,
+    pub busy: &'static str,
+    pub second_step: SecondStepTexts,
     pub too_short: &'static str,
     pub needs_characters: &'static str,
     pub leaked: &'static str,
@@ -110,6 +131,30 @@ const ENGLISH: LinkTexts = LinkTexts {
         title: "Please wait a little",
         text: "There were too many attempts. Try again in {number} seconds.",
     },
+    busy: "That did not work. Please try again in a moment.",
+    second_step: SecondStepTexts {
+        page: PageText {
+            title: "Confirm that it is you",
+            text: "Your account at {name} is protected by a second step. When it is done, you choose the new password.",
+        },
+        app_field: "Code of your authenticator app",
+        named_app_field: "Code of the app “{factor}”",
+        phone_field: "Code of the text message",
+        recovery_field: "Recovery code",
+        use_app: "Use the authenticator app",
+        use_named_app: "Use the app “{factor}”",
+        use_phone: "Send a code to the number ending in {ending}",
+        use_recovery: "Use a recovery code",
+        sent: "A code is on its way to the number ending in {ending}.",
+        wrong_code: "This code is not right. Enter the latest one; each code counts once.",
+        locked: "There were too many wrong codes. Try again later, or in another way.",
+        impossible: PageText {
+            title: "Your password is not changed yet",
+            text: "Your account has a second step that this page cannot ask for, such as a security key. Sign in to \
+                   {name} with a link or a code by email and with your second step, and change the password there. \
+                   If that is not possible, please get in touch with {name}.",
+        },
+    },
     too_short: "The password needs at least {number} characters.",
     needs_characters: "The password needs more kinds of characters: small and capital letters, digits, symbols.",
     leaked: "This password is in a list of stolen passwords. Choose another one.",
@@ -178,6 +223,32 @@ const GERMAN: LinkTexts = LinkTexts {
     too_many: PageText {
         title: "Bitte warten Sie einen Moment",
         text: "Es gab zu viele Versuche. Versuchen Sie es in {number} Sekunden noch einmal.",
+    },
+    busy: "Das hat nicht geklappt. Bitte versuchen Sie es gleich noch einmal.",
+    second_step: SecondStepTexts {
+        page: PageText {
+            title: "Bestätigen Sie, dass Sie es sind",
+            text: "Ihr Konto bei {name} ist durch einen zweiten Schritt geschützt. Danach wählen Sie das neue \
+                   Passwort.",
+        },
+        app_field: "Code Ihrer Authenticator-App",
+        named_app_field: "Code der App „{factor}“",
+        phone_field: "Code der SMS",
+        recovery_field: "Wiederherstellungscode",
+        use_app: "Authenticator-App verwenden",
+        use_named_app: "App „{factor}“ verwenden",
+        use_phone: "Code an die Nummer senden, die auf {ending} endet",
+        use_recovery: "Wiederherstellungscode verwenden",
+        sent: "Ein Code ist unterwegs an die Nummer, die auf {ending} endet.",
+        wrong_code: "Dieser Code stimmt nicht. Geben Sie den neuesten ein; jeder Code gilt einmal.",
+        locked: "Es gab zu viele falsche Codes. Versuchen Sie es später noch einmal oder auf einem anderen Weg.",
+        impossible: PageText {
+            title: "Ihr Passwort ist noch nicht geändert",
+            text: "Ihr Konto hat einen zweiten Schritt, nach dem diese Seite nicht fragen kann, etwa einen \
+                   Sicherheitsschlüssel. Melden Sie sich bei {name} mit einem Link oder Code per E-Mail und Ihrem \
+                   zweiten Schritt an und ändern Sie das Passwort dort. Wenn das nicht geht, wenden Sie sich bitte \
+                   an {name}.",
+        },
     },
     too_short: "Das Passwort braucht mindestens {number} Zeichen.",
     needs_characters: "Das Passwort braucht mehr Arten von Zeichen: kleine und große Buchstaben, Ziffern, Sonderzeichen.",
@@ -250,6 +321,31 @@ const FRENCH: LinkTexts = LinkTexts {
         title: "Veuillez patienter un peu",
         text: "Il y a eu trop d’essais. Réessayez dans {number} secondes.",
     },
+    busy: "Cela n’a pas fonctionné. Veuillez réessayer dans un instant.",
+    second_step: SecondStepTexts {
+        page: PageText {
+            title: "Confirmez que c’est bien vous",
+            text: "Votre compte chez {name} est protégé par une deuxième étape. Ensuite, vous choisissez le nouveau \
+                   mot de passe.",
+        },
+        app_field: "Code de votre application d’authentification",
+        named_app_field: "Code de l’application « {factor} »",
+        phone_field: "Code du SMS",
+        recovery_field: "Code de secours",
+        use_app: "Utiliser l’application d’authentification",
+        use_named_app: "Utiliser l’application « {factor} »",
+        use_phone: "Envoyer un code au numéro qui finit par {ending}",
+        use_recovery: "Utiliser un code de secours",
+        sent: "Un code est en route vers le numéro qui finit par {ending}.",
+        wrong_code: "Ce code n’est pas le bon. Saisissez le plus récent ; chaque code sert une fois.",
+        locked: "Il y a eu trop de codes erronés. Réessayez plus tard ou par un autre moyen.",
+        impossible: PageText {
+            title: "Votre mot de passe n’est pas encore changé",
+            text: "Votre compte a une deuxième étape que cette page ne peut pas demander, comme une clé de sécurité. \
+                   Connectez-vous à {name} avec un lien ou un code par e-mail et votre deuxième étape, puis \
+                   changez-y le mot de passe. Si ce n’est pas possible, veuillez contacter {name}.",
+        },
+    },
     too_short: "Le mot de passe doit avoir au moins {number} caractères.",
     needs_characters: "Le mot de passe doit avoir plus de sortes de caractères : minuscules, majuscules, chiffres, symboles.",
     leaked: "Ce mot de passe figure dans une liste de mots de passe volés. Choisissez-en un autre.",
@@ -317,6 +413,30 @@ const SPANISH: LinkTexts = LinkTexts {
     too_many: PageText {
         title: "Espera un poco",
         text: "Ha habido demasiados intentos. Vuelve a intentarlo dentro de {number} segundos.",
+    },
+    busy: "No ha funcionado. Vuelve a intentarlo dentro de un momento.",
+    second_step: SecondStepTexts {
+        page: PageText {
+            title: "Confirma que eres tú",
+            text: "Tu cuenta en {name} está protegida por un segundo paso. Después eliges la contraseña nueva.",
+        },
+        app_field: "Código de tu aplicación de autenticación",
+        named_app_field: "Código de la aplicación «{factor}»",
+        phone_field: "Código del SMS",
+        recovery_field: "Código de recuperación",
+        use_app: "Usar la aplicación de autenticación",
+        use_named_app: "Usar la aplicación «{factor}»",
+        use_phone: "Enviar un código al número que termina en {ending}",
+        use_recovery: "Usar un código de recuperación",
+        sent: "Hay un código en camino al número que termina en {ending}.",
+        wrong_code: "Este código no es correcto. Escribe el más reciente; cada código vale una vez.",
+        locked: "Ha habido demasiados códigos erróneos. Vuelve a intentarlo más tarde o de otra manera.",
+        impossible: PageText {
+            title: "Tu contraseña todavía no ha cambiado",
+            text: "Tu cuenta tiene un segundo paso que esta página no puede pedir, como una llave de seguridad. \
+                   Inicia sesión en {name} con un enlace o un código por correo y tu segundo paso, y cambia allí la \
+                   contraseña. Si no es posible, ponte en contacto con {name}.",
+        },
     },
     too_short: "La contraseña necesita al menos {number} caracteres.",
     needs_characters: "La contraseña necesita más tipos de caracteres: minúsculas, mayúsculas, cifras, símbolos.",

@@ -33,6 +33,7 @@ mod inbox;
 mod keys;
 mod limit_stores;
 mod log_volume;
+mod mailed_link_pages;
 mod mailed_links;
 mod mails;
 mod message_limits;
