@@ -69,7 +69,7 @@ async fn hash_password(cx: &RequestContext, owner: Uuid, password: LinkPassword<
 pub async fn invite(cx: &RequestContext, recipient: LinkRecipient, audit: Vec<AuditRow>) -> Result<Attempt<User>> {
     let user = match recipient {
         LinkRecipient::Existing(known) => {
-            messages::send_to_user(cx, &known, invitation_message(&known), audit).await?;
+            send_invitation(cx, &known, audit).await?;
             known
         }
         LinkRecipient::New(new) => {
@@ -89,6 +89,11 @@ pub async fn invite(cx: &RequestContext, recipient: LinkRecipient, audit: Vec<Au
     let invited = with_issued_link(*user, LinkType::Invite, None, cx.now);
     hooks::call_after_user_created(cx, &invited).await?;
     Ok(Attempt::Done(invited))
+}
+
+/// Sends an invitation to an existing user.
+pub async fn send_invitation(cx: &RequestContext, user: &User, audit: Vec<AuditRow>) -> Result<()> {
+    messages::send_to_user(cx, user, invitation_message(user), audit).await
 }
 
 async fn insert_user(db: &mut Connection, new: &User) -> Result<Attempt<User>> {

@@ -77,7 +77,7 @@ pub async fn send_magic_link(cx: &RequestContext, request: MagicLinkRequest, kno
         None => sign_up_if_needed(cx, sign_up_request, &contact).await?,
     };
     let Some(user) = user else { return Ok(()) };
-    send_link(cx, &user, &email, challenge.as_ref()).await
+    send_link(cx, &user, Purpose::MagicLink, &email, challenge.as_ref()).await
 }
 
 /// Sends a magic link to an existing user with the work of a sign-up.
@@ -96,8 +96,14 @@ async fn send_link_as_if_new(
     decoys::send_as_if_new(cx, user, email_message, challenge, rows).await
 }
 
-async fn send_link(cx: &RequestContext, user: &User, email: &Email, challenge: Option<&Challenge>) -> Result<()> {
-    let purpose = Purpose::MagicLink;
+/// Sends a magic link or a recovery link, with a code, to an existing user.
+pub async fn send_link(
+    cx: &RequestContext,
+    user: &User,
+    purpose: Purpose,
+    email: &Email,
+    challenge: Option<&Challenge>,
+) -> Result<()> {
     if let Some(challenge) = challenge {
         // Stays stored if the e-mail is refused, as in GoTrue.
         pkce::store_challenge(cx, &mut cx.db(), user.id, challenge, purpose).await?;

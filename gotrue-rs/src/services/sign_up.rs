@@ -118,6 +118,13 @@ async fn attempt_registration(
     }
 }
 
+/// Sends the confirmation of a sign-up again.
+pub async fn repeat_confirmation(cx: &RequestContext, user: &User, to: &str, flow: Option<&Challenge>) -> Result<()> {
+    let rows = audit::build_rows(cx, user, [AuditEntry::new(AuditAction::UserConfirmationRequested)]);
+    let email_message = TokenEmail { purpose: Purpose::SignUp, to, pkce: flow.is_some(), new_email: None };
+    messages::send_to_user_in_flow(cx, user, email_message, flow, rows).await
+}
+
 /// Finds the user of an address or number by the rules of a sign-up.
 pub(super) async fn find_by_contact(
     cx: &RequestContext,

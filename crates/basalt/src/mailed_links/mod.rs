@@ -18,16 +18,17 @@ use axum::response::Response;
 use foundation::mail_brand::MailBrand;
 use gotrue_rs::app::App;
 use gotrue_rs::config::Config;
-use gotrue_rs::services::mailed_links::{find_recipient, replace_by_code};
+use gotrue_rs::services::mailed_links::{find_recipient, is_invited_without_password, replace_by_code, send_again};
 use gotrue_rules::domain::contact::Email;
 use gotrue_rules::domain::error::ErrorCode;
 use gotrue_rules::domain::redirect::{RedirectRequest, is_loopback_url};
 use http::header::{ACCEPT, LOCATION};
 use http::{Method, StatusCode};
 use http_edge::request::{is_prefetch, is_same_origin, is_without_user};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::watch;
 use url::{Position, Url, form_urlencoded};
+use uuid::Uuid;
 
 use self::outcome::{LinkOutcome, leads_to};
 use self::page::{Form, LinkBrand, LinkPage, format_address_field, format_password_field};
@@ -235,10 +236,20 @@ impl MailedLinks {
             Ok(account) => account,
             Err(answer) => return self.refuse_session(sender, change, &answer).await,
         };
-        match account {
+        // Who has used an invitation up before the password was saved gets a link for a new one, and is still welcome.
+        let is_invitation = change.kind == "invite" || self.is_invited(sender, &account.user).await;
+        let change = if is_invitation { PasswordChange { kind: "invite", ..change } } else { change };
+        match account.ways {
             None => self.ask_for_password(sender, change, None),
             Some(ways) => self.ask_for_second_step(sender, change, &ways),
         }
+    }
+
+    /// Whether a user was invited and has no password yet.
+    async fn is_invited(&self, sender: &Sender, user: &Value) -> bool {
+        let id = user["id"].as_str().filter(|_| user["invited_at"].is_string());
+        let Some(id) = id.and_then(|id| Uuid::parse_str(id).ok()) else { return false };
+        is_invited_without_password(&sender.to_context(&self.app, ""), id).await.unwrap_or(false)
     }
 
     /// Answers with the form of a new password, with what was wrong before.
@@ -290,16 +301,28 @@ impl MailedLinks {
         if code != EXPIRED {
             return self.show_blocked(sender);
         }
-        let is_known = self.find_recipient(sender, link).await.is_some();
+        let is_known = self.is_known(sender, link).await;
+        if !is_known && self.app.borrow().captcha.is_some() {
+            return self.show_elsewhere(sender);
+        }
         let page = self.page(sender, |texts| texts.expired).with_status(StatusCode::GONE);
         let field = if is_known { String::new() } else { format_address_field(page.texts, false) };
         let label = page.texts.resend_label;
         page.with_form(&Form { hidden: &link.to_hidden("resend"), field, label, is_other_way: false }).respond()
     }
 
-    async fn find_recipient(&self, sender: &Sender, link: &Link) -> Option<String> {
-        let cx = sender.to_context(&self.app);
-        find_recipient(&cx, &link.kind, &link.token).await.ok().flatten().filter(|address| !address.is_empty())
+    /// Answers that a new link is to be asked for where the old one was: an address that anybody can enter needs a captcha, or the
+    /// operator sends no such mails.
+    fn show_elsewhere(&self, sender: &Sender) -> Response {
+        let page = self.page(sender, |texts| texts.expired_elsewhere).with_status(StatusCode::GONE);
+        page.with_way_on(None).respond()
+    }
+
+    /// Whether a link is stored with an address.
+    async fn is_known(&self, sender: &Sender, link: &Link) -> bool {
+        let cx = sender.to_context(&self.app, "");
+        let found = find_recipient(&cx, &link.kind, &link.token).await.ok().flatten();
+        found.is_some_and(|address| !address.is_empty())
     }
 
     /// Whether a link belongs to the PKCE flow of another browser and leads to the built-in site.
@@ -314,7 +337,7 @@ impl MailedLinks {
 
     /// Answers with a code for the browser in which the flow began; `None` if the link is refused.
     async fn show_code(&self, sender: &Sender, link: &Link) -> Option<Response> {
-        let code = replace_by_code(&sender.to_context(&self.app), &link.kind, &link.token).await.ok()?;
+        let code = replace_by_code(&sender.to_context(&self.app, ""), &link.kind, &link.token).await.ok()?;
         Some(self.page(sender, |texts| texts.code).with_code(&code).respond())
     }
 
@@ -404,10 +427,24 @@ impl MailedLinks {
         if has("pwned") { texts.leaked } else { text }.to_owned()
     }
 
-    /// Sends a new link, by the API and its limits; the answer does not tell whether there is an account.
+    /// Sends a new link within the limits of the API; the answer does not tell whether there is an account.
     async fn resend(&self, auth: &Router, sender: &Sender, link: &Link, entered: &str) -> Response {
-        let known = if entered.is_empty() { self.find_recipient(sender, link).await } else { None };
-        let Some(address) = known.or_else(|| Email::parse(entered).ok().map(|email| email.as_str().to_owned())) else {
+        if entered.is_empty() {
+            let cx = sender.to_context(&self.app, &link.redirect_to);
+            match send_again(&cx, &link.kind, &link.token).await {
+                Ok(true) => return self.page(sender, |texts| texts.resent).respond(),
+                Ok(false) => {}
+                Err(error) => {
+                    tracing::debug!(status = error.status(), code = error.code().as_str(), "no new link was sent");
+                    let status = StatusCode::from_u16(error.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+                    return self.refuse_new_link(sender, status, error.retry_after);
+                }
+            }
+        }
+        if self.app.borrow().captcha.is_some() {
+            return self.show_elsewhere(sender);
+        }
+        let Ok(email) = Email::parse(entered) else {
             let page = self.page(sender, |texts| texts.expired).with_status(StatusCode::UNPROCESSABLE_ENTITY);
             let texts = page.texts;
             let field = format_address_field(texts, true);
@@ -415,6 +452,7 @@ impl MailedLinks {
                 Form { hidden: &link.to_hidden("resend"), field, label: texts.resend_label, is_other_way: false };
             return page.with_alert(texts.wrong_address).with_form(&form).respond();
         };
+        let address = email.as_str();
         let (path, body) = match link.kind.as_str() {
             "magiclink" | "email" => ("/otp", json!({ "email": address, "create_user": false })),
             "signup" => ("/resend", json!({ "type": "signup", "email": address })),
@@ -424,8 +462,11 @@ impl MailedLinks {
         let target = form_urlencoded::byte_serialize(link.redirect_to.as_bytes()).collect::<String>();
         let path = if target.is_empty() { path.to_owned() } else { format!("{path}?redirect_to={target}") };
         let answer = sender.call(auth, Method::POST, &path, None, Some(&body)).await;
-        if answer.status == StatusCode::TOO_MANY_REQUESTS || answer.status.is_server_error() {
-            return self.show_failure(sender, &answer);
+        // These refuse every address; other refusals would tell whether there is an account.
+        let is_refused =
+            [ErrorCode::CaptchaFailed, ErrorCode::EmailProviderDisabled].iter().any(|code| answer.is(*code));
+        if is_refused || answer.status == StatusCode::TOO_MANY_REQUESTS || answer.status.is_server_error() {
+            return self.refuse_new_link(sender, answer.status, answer.retry_after);
         }
         if !answer.status.is_success() {
             tracing::debug!(status = answer.status.as_u16(), code = answer.code(), "no new link was sent");
@@ -433,10 +474,18 @@ impl MailedLinks {
         self.page(sender, |texts| texts.resent).respond()
     }
 
+    /// Answers that no new link was sent.
+    fn refuse_new_link(&self, sender: &Sender, status: StatusCode, retry_after: Option<u64>) -> Response {
+        if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() {
+            return self.show_failure(sender, status, retry_after);
+        }
+        self.show_elsewhere(sender)
+    }
+
     /// Answers that the API is busy or fails.
-    fn show_failure(&self, sender: &Sender, answer: &Answer) -> Response {
-        if answer.status == StatusCode::TOO_MANY_REQUESTS {
-            let page = self.page(sender, |texts| texts.too_many).with_number(answer.retry_after.unwrap_or(DEFAULT_WAIT));
+    fn show_failure(&self, sender: &Sender, status: StatusCode, retry_after: Option<u64>) -> Response {
+        if status == StatusCode::TOO_MANY_REQUESTS {
+            let page = self.page(sender, |texts| texts.too_many).with_number(retry_after.unwrap_or(DEFAULT_WAIT));
             return page.with_status(StatusCode::TOO_MANY_REQUESTS).respond();
         }
         self.page(sender, |texts| texts.failed).with_status(StatusCode::SERVICE_UNAVAILABLE).respond()

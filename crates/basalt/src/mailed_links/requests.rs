@@ -101,11 +101,12 @@ impl Sender {
         (header, &self.referer)
     }
 
-    /// Returns the context of an operation beside the API.
-    pub(super) fn to_context(&self, app: &watch::Receiver<Arc<App>>) -> RequestContext {
+    /// Returns the context of an operation beside the API, whose links lead to `redirect_to` if that is allowed.
+    pub(super) fn to_context(&self, app: &watch::Receiver<Arc<App>>, redirect_to: &str) -> RequestContext {
         let client = self.resolved.as_ref().and_then(|resolved| resolved.client);
         let peer = self.peer.as_ref().map(|peer| peer.0.ip());
-        let request = RequestInfo { client, peer, headers: self.headers.clone(), ..RequestInfo::internal() };
+        let query = vec![("redirect_to".to_owned(), redirect_to.to_owned())];
+        let request = RequestInfo { client, peer, query, headers: self.headers.clone(), ..RequestInfo::internal() };
         RequestContext::new(Arc::clone(&app.borrow()), request, RequestBody::empty())
     }
 

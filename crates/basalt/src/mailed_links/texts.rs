@@ -47,6 +47,8 @@ pub(super) struct LinkTexts {
     pub address_changed: PageText,
     pub first_confirmation: PageText,
     pub expired: PageText,
+    /// No new link can be sent from here.
+    pub expired_elsewhere: PageText,
     pub address_field: &'static str,
     pub resend_label: &'static str,
     pub resent: PageText,
@@ -110,6 +112,11 @@ const ENGLISH: LinkTexts = LinkTexts {
     expired: PageText {
         title: "This link has expired or was used",
         text: "A link works once, and only for some time. We can send you a new one.",
+    },
+    expired_elsewhere: PageText {
+        title: "This link has expired or was used",
+        text: "A link works once, and only for some time. Ask for a new one where you asked for this one, for \
+               example at the sign-in.",
     },
     address_field: "Your email address",
     resend_label: "Send a new link",
@@ -199,6 +206,11 @@ const GERMAN: LinkTexts = LinkTexts {
     expired: PageText {
         title: "Dieser Link ist abgelaufen oder wurde schon benutzt",
         text: "Ein Link gilt einmal und nur für einige Zeit. Wir können Ihnen einen neuen schicken.",
+    },
+    expired_elsewhere: PageText {
+        title: "Dieser Link ist abgelaufen oder wurde schon benutzt",
+        text: "Ein Link gilt einmal und nur für einige Zeit. Fordern Sie einen neuen dort an, wo Sie diesen \
+               angefordert haben, zum Beispiel bei der Anmeldung.",
     },
     address_field: "Ihre E-Mail-Adresse",
     resend_label: "Neuen Link senden",
@@ -298,6 +310,11 @@ const FRENCH: LinkTexts = LinkTexts {
         title: "Ce lien a expiré ou a déjà servi",
         text: "Un lien fonctionne une fois et pour un temps limité. Nous pouvons vous en envoyer un nouveau.",
     },
+    expired_elsewhere: PageText {
+        title: "Ce lien a expiré ou a déjà servi",
+        text: "Un lien fonctionne une fois et pour un temps limité. Demandez-en un nouveau là où vous avez demandé \
+               celui-ci, par exemple à la connexion.",
+    },
     address_field: "Votre adresse e-mail",
     resend_label: "Envoyer un nouveau lien",
     resent: PageText {
@@ -390,6 +407,11 @@ const SPANISH: LinkTexts = LinkTexts {
     expired: PageText {
         title: "Este enlace ha caducado o ya se usó",
         text: "Un enlace vale una vez y por un tiempo limitado. Podemos enviarte uno nuevo.",
+    },
+    expired_elsewhere: PageText {
+        title: "Este enlace ha caducado o ya se usó",
+        text: "Un enlace vale una vez y por un tiempo limitado. Pide uno nuevo donde pediste este, por ejemplo al \
+               iniciar sesión.",
     },
     address_field: "Tu correo electrónico",
     resend_label: "Enviar un enlace nuevo",

@@ -18,6 +18,7 @@ const ANN: &str = "ann@example.com";
 const FACTORS: &str = "[auth.mfa.totp]\nenroll_enabled = true\nverify_enabled = true\n\
                        [auth.mfa.recovery_codes]\nenroll_enabled = true\nverify_enabled = true\n\
                        [auth.mfa.phone]\nenroll_enabled = true\nverify_enabled = true\nmax_frequency = \"1ms\"\n";
+const CAPTCHA: &str = "[auth.captcha]\nenabled = true\nprovider = \"hcaptcha\"\nsecret = \"x\"\n";
 
 /// A server whose site is the built-in one.
 struct Site {
@@ -147,6 +148,15 @@ impl Site {
     async fn execute(&self, statement: &'static str) {
         let mut database = self.server.connect_after_indexes().await;
         sqlx::raw_sql(statement).execute(&mut database).await.expect("executed");
+    }
+
+    /// Lets all links end that were sent before.
+    async fn expire_links(&self) {
+        self.execute(
+            "UPDATE auth.users SET recovery_sent_at = recovery_sent_at - interval '2 days', \
+             confirmation_sent_at = confirmation_sent_at - interval '2 days'",
+        )
+        .await;
     }
 
     /// Enrolls an authenticator app; returns it with a session that it raised.
@@ -326,4 +336,115 @@ async fn account_whose_second_step_needs_a_script_is_told_what_to_do() {
     let page = site.open(&link).await;
     assert_eq!(page.status, 403);
     assert!(page.has("<h1>Your password is not changed yet</h1>") && page.has("class=\"button\""), "{page:?}");
+}
+
+#[tokio::test]
+async fn expired_link_is_sent_again_without_a_captcha() {
+    let site = Site::start(CAPTCHA);
+    site.post("/admin/users", None, json!({"email": ANN, "password": PASSWORD, "email_confirm": true})).await;
+    let link = site.recover().await;
+    site.expire_links().await;
+    let page = site.open(&link).await;
+    assert_eq!(page.status, 410);
+    let sent = site.send(page.form("resend", None), "", "").await;
+    assert!(sent.has("<h1>Look into your mailbox</h1>"), "{sent:?}");
+    let again = site.link("recovery", 2).await;
+    assert_ne!(again, link);
+    assert!(site.open(&again).await.has("name=\"password\""));
+}
+
+#[tokio::test]
+async fn used_link_says_where_to_ask_where_a_captcha_is_needed() {
+    let site = Site::start(CAPTCHA);
+    site.post("/admin/users", None, json!({"email": ANN, "password": PASSWORD, "email_confirm": true})).await;
+    let link = site.recover().await;
+    site.open(&link).await;
+    let page = site.open(&link).await;
+    assert_eq!(page.status, 410);
+    assert!(page.has("Ask for a new one where you asked for this one"), "{page:?}");
+    assert!(!page.has("<form") && page.has("class=\"button\""), "{page:?}");
+    for address in [ANN, "nobody@example.com"] {
+        let form = vec![("action".to_owned(), "resend".to_owned()), ("type".to_owned(), "recovery".to_owned())];
+        let forged = site.send(form, "email", address).await;
+        assert_eq!(forged.status, 410);
+        assert!(forged.has("Ask for a new one where you asked for this one"), "{forged:?}");
+    }
+    assert_eq!(site.mails("recovery").await.len(), 1);
+}
+
+#[tokio::test]
+async fn mails_that_a_link_sends_again_are_limited() {
+    let site = Site::start_with(&format!("[auth.email]\nmax_frequency = \"1h\"\n{CAPTCHA}"));
+    site.post("/admin/users", None, json!({"email": ANN, "password": PASSWORD, "email_confirm": true})).await;
+    let link = site.recover().await;
+    site.expire_links().await;
+    let page = site.open(&link).await;
+    let refused = site.send(page.form("resend", None), "", "").await;
+    assert_eq!(refused.status, 429);
+    assert!(refused.has("<h1>Please wait a little</h1>"), "{refused:?}");
+    assert_eq!(site.mails("recovery").await.len(), 1);
+}
+
+#[tokio::test]
+async fn expired_links_of_all_kinds_are_sent_again() {
+    let site = Site::start("enable_confirmations = true\n");
+    let (status, _) = site.server.auth("/signup", Some(json!({"email": ANN, "password": PASSWORD}))).await;
+    assert_eq!(status, 200);
+    let confirmation = site.link("confirmation", 1).await;
+    site.expire_links().await;
+    let page = site.open(&confirmation).await;
+    let sent = site.send(page.form("resend", None), "", "").await;
+    assert!(sent.has("<h1>Look into your mailbox</h1>"), "{sent:?}");
+    let page = site.open(&site.link("confirmation", 2).await).await;
+    assert!(page.has("<h1>Your email address is confirmed</h1>"), "{page:?}");
+
+    let session = site.post("/token?grant_type=password", None, json!({"email": ANN, "password": PASSWORD})).await;
+    site.post("/otp", None, json!({"email": ANN, "create_user": false})).await;
+    let link = site.link("magic_link", 1).await;
+    site.expire_links().await;
+    let page = site.open(&link).await;
+    site.send(page.form("resend", None), "", "").await;
+    let page = site.open(&site.link("magic_link", 2).await).await;
+    assert!(page.has("<h1>You are signed in</h1>"), "{page:?}");
+
+    let token = session["access_token"].as_str().expect("a token");
+    site.call(Method::PUT, "/user", Some(token), json!({"email": "new@example.com"})).await;
+    let link = site.link("email_change", 1).await;
+    site.execute("UPDATE auth.users SET email_change_sent_at = email_change_sent_at - interval '2 days'").await;
+    let page = site.open(&link).await;
+    assert_eq!(page.status, 410);
+    site.send(page.form("resend", None), "", "").await;
+    let page = site.open(&site.link("email_change", 2).await).await;
+    assert!(page.has("<h1>One confirmation is missing</h1>"), "{page:?}");
+}
+
+#[tokio::test]
+async fn expired_invitation_is_sent_again_and_welcomes() {
+    let site = Site::start("");
+    site.post("/invite", None, json!({"email": ANN})).await;
+    let link = site.link("invite", 1).await;
+    site.expire_links().await;
+    let page = site.open(&link).await;
+    assert_eq!(page.status, 410);
+    site.send(page.form("resend", None), "", "").await;
+    let page = site.open(&site.link("invite", 2).await).await;
+    assert!(page.has("<h1>Welcome to "), "{page:?}");
+    assert_eq!(site.mails("recovery").await.len(), 0);
+}
+
+#[tokio::test]
+async fn used_invitation_without_a_password_still_welcomes() {
+    let site = Site::start("");
+    site.post("/invite", None, json!({"email": ANN})).await;
+    let link = site.link("invite", 1).await;
+    assert!(site.open(&link).await.has("<h1>Welcome to "));
+    let used = site.open(&link).await;
+    site.send(used.form("resend", None), "email", ANN).await;
+    let page = site.open(&site.link("recovery", 1).await).await;
+    assert!(page.has("<h1>Welcome to "), "{page:?}");
+    let saved = site.send(page.form("password", None), "password", NEW_PASSWORD).await;
+    assert!(saved.has("<h1>Your account is ready</h1>"), "{saved:?}");
+    assert_eq!(site.sign_in(NEW_PASSWORD).await, 200);
+    let page = site.open(&site.recover().await).await;
+    assert!(page.has("<h1>Choose a new password</h1>"), "{page:?}");
 }

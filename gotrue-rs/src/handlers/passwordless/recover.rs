@@ -2,7 +2,6 @@
 //!
 //! The response does not reveal whether a user has the address.
 
-use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
 use gotrue_rules::domain::contact::{Contact, Email};
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::passwordless::email_logins_disabled;
@@ -14,8 +13,8 @@ use platform::store::OrInternalError;
 
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
-use crate::services::messages::{TokenEmail, decoys, send_to_user};
-use crate::services::{audit, equal_work, limits, pkce};
+use crate::services::messages::{TokenEmail, decoys};
+use crate::services::{equal_work, limits, passwordless, pkce};
 
 /// Sends a link and a code to the user of the address, if there is one.
 pub async fn handle(cx: RequestContext) -> Result<Reply> {
@@ -41,11 +40,6 @@ pub async fn handle(cx: RequestContext) -> Result<Reply> {
         decoys::imitate_send(&cx, email_message, None).await?;
         return Ok(Reply::json(&MessageSentJson::default()));
     };
-    if let Some(challenge) = &challenge? {
-        // Stays stored if the e-mail is refused, as in GoTrue.
-        pkce::store_challenge(&cx, &mut cx.db(), user.id, challenge, Purpose::Recovery).await?;
-    }
-    let rows = audit::build_rows(&cx, &user, [AuditEntry::new(AuditAction::UserRecoveryRequested)]);
-    send_to_user(&cx, &user, email_message, rows).await?;
+    passwordless::send_link(&cx, &user, Purpose::Recovery, &email, challenge?.as_ref()).await?;
     Ok(Reply::json(&MessageSentJson::default()))
 }

@@ -16,7 +16,8 @@ use platform::store::OrInternalError;
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
 use crate::services::contact_change::{ContactKind, resend_confirmation};
-use crate::services::messages::{TokenEmail, TokenSms, decoys, send_sms_to_user, send_to_user_in_flow};
+use crate::services::messages::{TokenEmail, TokenSms, decoys, send_sms_to_user};
+use crate::services::sign_up::repeat_confirmation;
 use crate::services::{audit, limits, passwordless, pkce};
 
 /// Sends the confirmation if it is pending.
@@ -35,7 +36,10 @@ pub async fn handle(cx: RequestContext) -> Result<Reply> {
     };
     let challenge = challenge?;
     let message_id = match again {
-        ResendType::SignUp => send_sign_up_confirmation(&cx, &user, &contact, challenge.as_ref()).await?,
+        ResendType::SignUp => {
+            repeat_confirmation(&cx, &user, contact.as_str(), challenge.as_ref()).await?;
+            None
+        }
         ResendType::Sms => send_sms_code(&cx, &user, &contact).await?,
         ResendType::EmailChange => resend_confirmation(&cx, user, ContactKind::Email, challenge).await?,
         ResendType::PhoneChange => resend_confirmation(&cx, user, ContactKind::Phone, challenge).await?,
@@ -53,18 +57,6 @@ async fn imitate_resend(cx: &RequestContext, again: ResendType, to: &Contact, fl
     let new_email = (purpose == Purpose::EmailChange).then_some(to.as_str());
     let email_message = TokenEmail { purpose, to: to.as_str(), pkce: flow.is_some(), new_email };
     decoys::imitate_send(cx, email_message, flow).await
-}
-
-async fn send_sign_up_confirmation(
-    cx: &RequestContext,
-    user: &User,
-    to: &Contact,
-    flow: Option<&Challenge>,
-) -> Result<Option<String>> {
-    let rows = audit::build_rows(cx, user, [AuditEntry::new(AuditAction::UserConfirmationRequested)]);
-    let email_message = TokenEmail { purpose: Purpose::SignUp, to: to.as_str(), pkce: flow.is_some(), new_email: None };
-    send_to_user_in_flow(cx, user, email_message, flow, rows).await?;
-    Ok(None)
 }
 
 async fn send_sms_code(cx: &RequestContext, user: &User, to: &Contact) -> Result<Option<String>> {
