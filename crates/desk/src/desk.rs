@@ -8,8 +8,11 @@ use chrono::{SubsecRound, TimeDelta};
 use foundation::time::Time;
 use gotrue_rs::app::App;
 use gotrue_rs::store::desk_sessions;
+use gotrue_rules::domain::password::{CharacterKind, required_kinds};
+use gotrue_rules::domain::policy::PasswordPolicy;
 use http::Method;
 use http::request::Parts;
+use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use crate::account::AccountRequest;
@@ -103,6 +106,8 @@ impl Desk {
             return Err(missing
                 .with("setup", is_setup)
                 .with("password_min_length", head.visit.app.policy.password.min_length)
+                .with("password_kinds", list_password_kinds(&head.visit.app.policy.password))
+                .with("password_is_looked_up", head.visit.app.policy.password.hibp.enabled)
                 .with("passkeys", offer.is_enabled)
                 .with("passkey_origins", offer.origins)
                 .with("passkey_url", offer.url));
@@ -263,4 +268,17 @@ fn is_sign_in(segments: &[&str]) -> bool {
             | ["sign-in", "passkey" | "recovery"]
             | ["sign-in", "passkey", "options"]
     )
+}
+
+/// Lists the kinds of characters that a new password needs, each with the characters where they are no usual kind.
+fn list_password_kinds(policy: &PasswordPolicy) -> Value {
+    let kinds = required_kinds(policy).into_iter().map(|kind| match kind {
+        CharacterKind::SmallLetter => json!({ "kind": "small_letter" }),
+        CharacterKind::CapitalLetter => json!({ "kind": "capital_letter" }),
+        CharacterKind::Letter => json!({ "kind": "letter" }),
+        CharacterKind::Digit => json!({ "kind": "digit" }),
+        CharacterKind::Symbol(_) => json!({ "kind": "symbol" }),
+        CharacterKind::Other(characters) => json!({ "kind": "other", "characters": characters }),
+    });
+    kinds.collect()
 }

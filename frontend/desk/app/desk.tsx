@@ -49,7 +49,7 @@ function Entrance({ opened }: { opened: AccessLink | undefined }) {
         <SetupPage
           key={link.token}
           link={link}
-          minLength={current.minLength}
+          passwordRule={current.passwordRule}
           onDone={(session) => {
             // The link is used up: after a sign-out, the sign-in appears.
             setLink(undefined);

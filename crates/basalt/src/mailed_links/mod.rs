@@ -21,6 +21,7 @@ use gotrue_rs::config::Config;
 use gotrue_rs::services::mailed_links::{find_recipient, is_invited_without_password, replace_by_code, send_again};
 use gotrue_rules::domain::contact::Email;
 use gotrue_rules::domain::error::ErrorCode;
+use gotrue_rules::domain::password::MAX_BYTES;
 use gotrue_rules::domain::redirect::{RedirectRequest, is_loopback_url};
 use http::header::{ACCEPT, LOCATION};
 use http::{Method, StatusCode};
@@ -269,7 +270,7 @@ impl MailedLinks {
         let is_invalid = problem.is_some_and(|(status, _)| status == StatusCode::UNPROCESSABLE_ENTITY);
         let form = Form {
             hidden: &[("action", "password"), ("type", change.kind), ("session", change.session)],
-            field: format_password_field(texts, self.app.borrow().policy.password.min_length, is_invalid),
+            field: format_password_field(texts, &self.app.borrow().policy.password, is_invalid),
             label: texts.save_label,
             is_other_way: false,
         };
@@ -404,7 +405,7 @@ impl MailedLinks {
                 self.page(sender, find).with_way_on(None).respond()
             }
             StatusCode::UNPROCESSABLE_ENTITY | StatusCode::BAD_REQUEST if !answer.is(ErrorCode::BadJson) => {
-                let problem = self.describe_password_problem(sender, &answer);
+                let problem = self.describe_password_problem(sender, &answer, password);
                 self.ask_for_password(sender, change, Some((StatusCode::UNPROCESSABLE_ENTITY, &problem)))
             }
             _ if answer.is(ErrorCode::InsufficientAal) => self.begin_password(auth, sender, change).await,
@@ -412,13 +413,16 @@ impl MailedLinks {
         }
     }
 
-    fn describe_password_problem(&self, sender: &Sender, answer: &Answer) -> String {
+    fn describe_password_problem(&self, sender: &Sender, answer: &Answer, password: &str) -> String {
         let texts = texts::find_texts(sender.language);
         let reasons = answer.body[ErrorCode::WeakPassword.as_str()]["reasons"].as_array().cloned().unwrap_or_default();
         let has = |reason: &str| reasons.iter().any(|given| given == reason);
         let min_length = self.app.borrow().policy.password.min_length.to_string();
         if answer.is(ErrorCode::SamePassword) {
             return texts.same_password.to_owned();
+        }
+        if password.len() > MAX_BYTES {
+            return texts.too_long.to_owned();
         }
         if has("length") {
             return texts.too_short.replace("{number}", &min_length);

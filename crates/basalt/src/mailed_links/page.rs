@@ -11,6 +11,8 @@ use base64::engine::general_purpose::STANDARD;
 use foundation::html::escape_html;
 use foundation::language::Language;
 use foundation::mail_brand::MailBrand;
+use gotrue_rules::domain::password::{CharacterKind, required_kinds};
+use gotrue_rules::domain::policy::PasswordPolicy;
 use http::header::{
     CACHE_CONTROL, CONTENT_LANGUAGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, VARY,
     X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
@@ -181,8 +183,8 @@ pub(super) struct Form<'a> {
 }
 
 /// Formats the field of a new password with its rule.
-pub(super) fn format_password_field(texts: &LinkTexts, min_length: usize, is_invalid: bool) -> String {
-    let rule = texts.password_rule.replace("{number}", &min_length.to_string());
+pub(super) fn format_password_field(texts: &LinkTexts, policy: &PasswordPolicy, is_invalid: bool) -> String {
+    let (rule, min_length) = (escape_html(&describe_rule(texts, policy)), policy.min_length);
     format!(
         "<p><label for=\"password\">{}</label>\n<input id=\"password\" name=\"password\" type=\"password\" required minlength=\"{min_length}\" \
          autocomplete=\"new-password\" aria-describedby=\"{}rule\"{}></p>\n<p class=\"hint\" id=\"rule\">{rule}</p>\n",
@@ -190,6 +192,35 @@ pub(super) fn format_password_field(texts: &LinkTexts, min_length: usize, is_inv
         if is_invalid { "problem " } else { "" },
         if is_invalid { " aria-invalid=\"true\"" } else { "" },
     )
+}
+
+/// Tells all that a password needs.
+fn describe_rule(texts: &LinkTexts, policy: &PasswordPolicy) -> String {
+    let names = texts.characters;
+    let kinds: Vec<String> = required_kinds(policy)
+        .into_iter()
+        .map(|kind| match kind {
+            CharacterKind::SmallLetter => names.small_letter.to_owned(),
+            CharacterKind::CapitalLetter => names.capital_letter.to_owned(),
+            CharacterKind::Letter => names.letter.to_owned(),
+            CharacterKind::Digit => names.digit.to_owned(),
+            CharacterKind::Symbol(_) => names.symbol.to_owned(),
+            CharacterKind::Other(set) => names.other.replace("{set}", set),
+        })
+        .collect();
+    let listed = match kinds.as_slice() {
+        [] => None,
+        [only] => Some(only.clone()),
+        [all @ .., last] => Some(format!("{}{}{last}", all.join(", "), names.and)),
+    };
+    let mut rule = texts.password_rule.replace("{number}", &policy.min_length.to_string());
+    for sentence in [
+        listed.map(|kinds| texts.password_kinds.replace("{kinds}", &kinds)),
+        policy.hibp.enabled.then(|| texts.never_stolen.to_owned()),
+    ] {
+        rule.extend(sentence.map(|sentence| format!(" {sentence}")));
+    }
+    rule
 }
 
 /// The code of a second step.

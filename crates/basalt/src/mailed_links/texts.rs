@@ -11,6 +11,20 @@ pub(super) struct PageText {
     pub text: &'static str,
 }
 
+/// What a password needs, for [`LinkTexts::password_kinds`].
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CharacterTexts {
+    pub small_letter: &'static str,
+    pub capital_letter: &'static str,
+    pub letter: &'static str,
+    pub digit: &'static str,
+    pub symbol: &'static str,
+    /// `{set}` is the characters.
+    pub other: &'static str,
+    /// Joins the last two.
+    pub and: &'static str,
+}
+
 /// The texts of the second step of an account. `{factor}` is the name of an app, `{ending}` the last digits of a number.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SecondStepTexts {
@@ -39,6 +53,10 @@ pub(super) struct LinkTexts {
     pub invitation: PageText,
     pub password_field: &'static str,
     pub password_rule: &'static str,
+    /// `{kinds}` is the list of [`LinkTexts::characters`].
+    pub password_kinds: &'static str,
+    pub characters: CharacterTexts,
+    pub never_stolen: &'static str,
     pub save_label: &'static str,
     pub password_saved: PageText,
     pub invitation_accepted: PageText,
@@ -59,6 +77,7 @@ pub(super) struct LinkTexts {
     pub busy: &'static str,
     pub second_step: SecondStepTexts,
     pub too_short: &'static str,
+    pub too_long: &'static str,
     pub needs_characters: &'static str,
     pub leaked: &'static str,
     pub same_password: &'static str,
@@ -87,6 +106,17 @@ const ENGLISH: LinkTexts = LinkTexts {
     },
     password_field: "New password",
     password_rule: "At least {number} characters.",
+    password_kinds: "Among them {kinds}.",
+    characters: CharacterTexts {
+        small_letter: "a small letter",
+        capital_letter: "a capital letter",
+        letter: "a letter",
+        digit: "a digit",
+        symbol: "a symbol such as ! ? # %",
+        other: "one of {set}",
+        and: " and ",
+    },
+    never_stolen: "It must not be in a list of stolen passwords.",
     save_label: "Save the password",
     password_saved: PageText {
         title: "Your new password is saved",
@@ -163,6 +193,7 @@ const ENGLISH: LinkTexts = LinkTexts {
         },
     },
     too_short: "The password needs at least {number} characters.",
+    too_long: "The password can have at most 72 characters.",
     needs_characters: "The password needs more kinds of characters: small and capital letters, digits, symbols.",
     leaked: "This password is in a list of stolen passwords. Choose another one.",
     same_password: "This is the password you have now. Choose another one.",
@@ -181,6 +212,17 @@ const GERMAN: LinkTexts = LinkTexts {
     },
     password_field: "Neues Passwort",
     password_rule: "Mindestens {number} Zeichen.",
+    password_kinds: "Darunter {kinds}.",
+    characters: CharacterTexts {
+        small_letter: "ein Kleinbuchstabe",
+        capital_letter: "ein Großbuchstabe",
+        letter: "ein Buchstabe",
+        digit: "eine Ziffer",
+        symbol: "ein Sonderzeichen wie ! ? # %",
+        other: "eines von {set}",
+        and: " und ",
+    },
+    never_stolen: "Es darf in keiner Liste gestohlener Passwörter stehen.",
     save_label: "Passwort speichern",
     password_saved: PageText {
         title: "Ihr neues Passwort ist gespeichert",
@@ -263,6 +305,7 @@ const GERMAN: LinkTexts = LinkTexts {
         },
     },
     too_short: "Das Passwort braucht mindestens {number} Zeichen.",
+    too_long: "Das Passwort darf höchstens 72 Zeichen haben.",
     needs_characters: "Das Passwort braucht mehr Arten von Zeichen: kleine und große Buchstaben, Ziffern, Sonderzeichen.",
     leaked: "Dieses Passwort steht in einer Liste gestohlener Passwörter. Wählen Sie ein anderes.",
     same_password: "Das ist Ihr jetziges Passwort. Wählen Sie ein anderes.",
@@ -283,6 +326,17 @@ const FRENCH: LinkTexts = LinkTexts {
     },
     password_field: "Nouveau mot de passe",
     password_rule: "Au moins {number} caractères.",
+    password_kinds: "Parmi eux {kinds}.",
+    characters: CharacterTexts {
+        small_letter: "une minuscule",
+        capital_letter: "une majuscule",
+        letter: "une lettre",
+        digit: "un chiffre",
+        symbol: "un symbole comme ! ? # %",
+        other: "un de {set}",
+        and: " et ",
+    },
+    never_stolen: "Il ne doit figurer dans aucune liste de mots de passe volés.",
     save_label: "Enregistrer le mot de passe",
     password_saved: PageText {
         title: "Votre nouveau mot de passe est enregistré",
@@ -364,6 +418,7 @@ const FRENCH: LinkTexts = LinkTexts {
         },
     },
     too_short: "Le mot de passe doit avoir au moins {number} caractères.",
+    too_long: "Le mot de passe peut avoir au plus 72 caractères.",
     needs_characters: "Le mot de passe doit avoir plus de sortes de caractères : minuscules, majuscules, chiffres, symboles.",
     leaked: "Ce mot de passe figure dans une liste de mots de passe volés. Choisissez-en un autre.",
     same_password: "C’est votre mot de passe actuel. Choisissez-en un autre.",
@@ -382,6 +437,17 @@ const SPANISH: LinkTexts = LinkTexts {
     },
     password_field: "Contraseña nueva",
     password_rule: "Al menos {number} caracteres.",
+    password_kinds: "Entre ellos {kinds}.",
+    characters: CharacterTexts {
+        small_letter: "una minúscula",
+        capital_letter: "una mayúscula",
+        letter: "una letra",
+        digit: "una cifra",
+        symbol: "un símbolo como ! ? # %",
+        other: "uno de {set}",
+        and: " y ",
+    },
+    never_stolen: "No debe estar en ninguna lista de contraseñas robadas.",
     save_label: "Guardar la contraseña",
     password_saved: PageText {
         title: "Tu contraseña nueva está guardada",
@@ -461,6 +527,7 @@ const SPANISH: LinkTexts = LinkTexts {
         },
     },
     too_short: "La contraseña necesita al menos {number} caracteres.",
+    too_long: "La contraseña puede tener como máximo 72 caracteres.",
     needs_characters: "La contraseña necesita más tipos de caracteres: minúsculas, mayúsculas, cifras, símbolos.",
     leaked: "Esta contraseña está en una lista de contraseñas robadas. Elige otra.",
     same_password: "Esta es tu contraseña actual. Elige otra.",

@@ -448,3 +448,28 @@ async fn used_invitation_without_a_password_still_welcomes() {
     let page = site.open(&site.recover().await).await;
     assert!(page.has("<h1>Choose a new password</h1>"), "{page:?}");
 }
+
+#[tokio::test]
+async fn page_of_a_new_password_tells_the_whole_rule() {
+    let rule = "[auth]\nminimum_password_length = 10\npassword_requirements = \"lower_upper_letters_digits_symbols\"\n";
+    let site = Site::start_with(&format!("{rule}[auth.email]\nmax_frequency = \"1ms\"\n"));
+    site.post("/admin/users", None, json!({"email": ANN, "password": "Abcdefg1!x", "email_confirm": true})).await;
+    for (language, expected) in [
+        (
+            "en",
+            "At least 10 characters. Among them a small letter, a capital letter, a digit and a symbol such as ! ? # %.",
+        ),
+        ("de", "Darunter ein Kleinbuchstabe, ein Großbuchstabe, eine Ziffer und ein Sonderzeichen wie ! ? # %."),
+        ("fr", "Parmi eux une minuscule, une majuscule, un chiffre et un symbole comme ! ? # %."),
+        ("es", "Entre ellos una minúscula, una mayúscula, una cifra y un símbolo como ! ? # %."),
+    ] {
+        let link = site.recover().await;
+        let page = site.open_in(&link, language).await;
+        assert!(page.has(expected), "{language}: {page:?}");
+        let long = site.send(page.form("password", None), "password", &"Ab1!".repeat(20)).await;
+        assert_eq!(long.status, 422);
+        if language == "en" {
+            assert!(long.has("at most 72 characters"), "{long:?}");
+        }
+    }
+}

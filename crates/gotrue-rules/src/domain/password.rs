@@ -25,6 +25,48 @@ pub fn find_weaknesses(password: &str, policy: &PasswordPolicy) -> Result<Vec<We
     Ok(reasons)
 }
 
+/// A kind of characters of which a password needs at least one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CharacterKind<'a> {
+    /// Any small letter from a to z.
+    SmallLetter,
+    /// Any capital letter from A to Z.
+    CapitalLetter,
+    /// Any letter from a to z or A to Z.
+    Letter,
+    /// Any digit.
+    Digit,
+    /// Most signs of ASCII, which are these.
+    Symbol(&'a str),
+    /// Another set of the operator.
+    Other(&'a str),
+}
+
+impl<'a> CharacterKind<'a> {
+    /// The least signs of a set that is called symbols.
+    const MIN_SYMBOLS: usize = 20;
+
+    fn of(set: &'a str) -> Self {
+        let mut characters: Vec<char> = set.chars().collect();
+        characters.sort_unstable();
+        characters.dedup();
+        let is_all = |belongs: fn(&char) -> bool| characters.iter().all(belongs);
+        match characters.len() {
+            26 if is_all(char::is_ascii_lowercase) => Self::SmallLetter,
+            26 if is_all(char::is_ascii_uppercase) => Self::CapitalLetter,
+            52 if is_all(char::is_ascii_alphabetic) => Self::Letter,
+            10 if is_all(char::is_ascii_digit) => Self::Digit,
+            Self::MIN_SYMBOLS.. if is_all(char::is_ascii_punctuation) => Self::Symbol(set),
+            _ => Self::Other(set),
+        }
+    }
+}
+
+/// Returns the kinds of characters that a password needs, to tell the rule before a password is refused.
+pub fn required_kinds(policy: &PasswordPolicy) -> Vec<CharacterKind<'_>> {
+    policy.required_characters.iter().filter(|set| !set.is_empty()).map(|set| CharacterKind::of(set)).collect()
+}
+
 /// 400: the password is longer than [`MAX_BYTES`].
 pub fn too_long() -> Error {
     Error::invalid("Password cannot be longer than 72 characters")
@@ -92,6 +134,28 @@ mod tests {
             ("", vec![Length, Characters]),
         ] {
             assert_eq!(find_weaknesses(password, &strict_policy()).unwrap(), reasons, "{password}");
+        }
+    }
+
+    #[test]
+    fn kinds_of_characters_have_names() {
+        let policy = strict_policy();
+        let expected = [
+            CharacterKind::SmallLetter,
+            CharacterKind::CapitalLetter,
+            CharacterKind::Digit,
+            CharacterKind::Other("!:é"),
+        ];
+        assert_eq!(required_kinds(&policy), expected);
+        let letters: String = ('a'..='z').chain('A'..='Z').collect();
+        let symbols = "!@#$%^&*()_+-=[]{};'\\:\"|<>?,./`~";
+        for (set, kind) in [
+            (letters.as_str(), CharacterKind::Letter),
+            (symbols, CharacterKind::Symbol(symbols)),
+            ("abc", CharacterKind::Other("abc")),
+            ("0123456780", CharacterKind::Other("0123456780")),
+        ] {
+            assert_eq!(CharacterKind::of(set), kind, "{set}");
         }
     }
 

@@ -1,5 +1,6 @@
 import { type FormEvent, useState } from "react";
 import type { Failure } from "../../shell/data/failure.ts";
+import { describePasswordRule, type PasswordRule } from "../../shell/session/password-rule.ts";
 import { Button } from "../../shell/ui/button.tsx";
 import { FailureNotice } from "../../shell/ui/failure-notice.tsx";
 import { TextField } from "../../shell/ui/field.tsx";
@@ -12,8 +13,8 @@ interface CredentialsFormProps {
   isNew?: boolean;
   /** Whether an address is asked for. */
   hasEmail?: boolean;
-  /** The least characters of a new password. */
-  minLength?: number | undefined;
+  /** What a new password needs. */
+  passwordRule?: PasswordRule | undefined;
   isPending: boolean;
   failure: Failure | undefined;
   onSubmit: (credentials: { email: string; password: string }) => void;
@@ -26,7 +27,15 @@ interface Errors {
 
 /** Email address and password. The entries stay after a refusal. */
 export function CredentialsForm(props: CredentialsFormProps) {
-  const { submit, isNew = false, hasEmail = true, minLength, isPending, failure, onSubmit } = props;
+  const {
+    submit,
+    isNew = false,
+    hasEmail = true,
+    passwordRule = {},
+    isPending,
+    failure,
+    onSubmit,
+  } = props;
   const [email, setEmail] = useState("");
   const [password, setPassword] = useState("");
   const [isShown, setShown] = useState(false);
@@ -65,7 +74,7 @@ export function CredentialsForm(props: CredentialsFormProps) {
         autoComplete={isNew ? "new-password" : "current-password"}
         value={password}
         error={errors.password}
-        hint={isNew ? describePasswordRule(minLength) : undefined}
+        hint={isNew ? describePasswordRule(passwordRule) : undefined}
         onChange={(event) => setPassword(event.target.value)}
       />
       <label className="flex min-h-8 items-center gap-2.5 text-small">
@@ -88,10 +97,4 @@ export function CredentialsForm(props: CredentialsFormProps) {
       </Button>
     </form>
   );
-}
-
-/** Tells the rule before the password is refused. */
-function describePasswordRule(minLength: number | undefined): string {
-  const advice = "A long sentence is easy to remember and hard to guess.";
-  return minLength ? `At least ${minLength} characters. ${advice}` : advice;
 }

@@ -2,6 +2,7 @@ import { useState } from "react";
 import { setCsrfToken } from "../../shell/data/csrf.ts";
 import { useAction } from "../../shell/data/use-action.ts";
 import { readOffer } from "../../shell/session/passkey-offer.ts";
+import type { PasswordRule } from "../../shell/session/password-rule.ts";
 import type { Session } from "../../shell/session/session.tsx";
 import { TotpSecret } from "../../shell/session/totp-secret.tsx";
 import { AccessLayout } from "./access-layout.tsx";
@@ -40,15 +41,15 @@ const WELCOME: Record<LinkKind, { title: string; introduction: string }> = {
 interface SetupPageProps {
   /** The one-time link: of the first owner, of one whom another added, or of one who cannot sign in. */
   link: { kind: LinkKind; token: string };
-  /** The least characters of a password, if they are known. */
-  minLength: number | undefined;
+  /** What a password needs. */
+  passwordRule: PasswordRule | undefined;
   onDone: (session: Session) => void;
   /** Leaves the setup for the sign-in. */
   onLeave: () => void;
 }
 
 /** The first visit of the owner: password, authenticator app, recovery codes, passkey. */
-export function SetupPage({ link, minLength, onDone, onLeave }: SetupPageProps) {
+export function SetupPage({ link, passwordRule, onDone, onLeave }: SetupPageProps) {
   const [current, setCurrent] = useState<Step>({ step: "credentials" });
   const isFirstOwner = link.kind === "setup";
   const creation = useAction(begin, (created) => setCurrent({ step: "totp", ...created }));
@@ -69,7 +70,7 @@ export function SetupPage({ link, minLength, onDone, onLeave }: SetupPageProps) 
             submit="Continue"
             isNew
             hasEmail={isFirstOwner}
-            minLength={minLength}
+            passwordRule={passwordRule}
             isPending={creation.isPending}
             failure={creation.failure}
             onSubmit={(credentials) => void creation.run(link, credentials)}

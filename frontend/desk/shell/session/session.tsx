@@ -5,6 +5,7 @@ import type { Failure } from "../data/failure.ts";
 import { forgetEntries } from "../data/query-cache.ts";
 import { API, Nothing, onSignedOut, readFailure, send } from "../data/request.ts";
 import { type PasskeyOffer, readOffer } from "./passkey-offer.ts";
+import type { PasswordRule } from "./password-rule.ts";
 
 const PASSKEY_OFFER = {
   /** Whether the desk has passkeys. */
@@ -32,6 +33,10 @@ const TIME_LIMIT = 20_000;
 const MissingSchema = v.object({
   setup: v.optional(v.boolean(), false),
   password_min_length: v.optional(v.number()),
+  password_kinds: v.optional(
+    v.array(v.object({ kind: v.string(), characters: v.optional(v.string()) })),
+  ),
+  password_is_looked_up: v.optional(v.boolean()),
   ...PASSKEY_OFFER,
 });
 
@@ -43,7 +48,7 @@ export type SessionState =
       state: "signed-out";
       needsSetup: boolean;
       passkeys: PasskeyOffer;
-      minLength?: number | undefined;
+      passwordRule?: PasswordRule | undefined;
     }
   | { state: "signed-in"; session: Session };
 
@@ -126,7 +131,11 @@ async function loadSession(): Promise<SessionState> {
         state: "signed-out",
         needsSetup: missing.setup,
         passkeys: readOffer(missing),
-        minLength: missing.password_min_length,
+        passwordRule: {
+          minLength: missing.password_min_length,
+          kinds: missing.password_kinds,
+          isLookedUp: missing.password_is_looked_up,
+        },
       };
     }
     return { state: "signed-in", session: v.parse(SessionSchema, content) };

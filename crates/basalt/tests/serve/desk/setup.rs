@@ -148,6 +148,17 @@ async fn owner_who_has_kept_no_recovery_codes_makes_new_ones_after_the_next_sign
 }
 
 #[tokio::test]
+async fn setup_tells_the_whole_rule_of_a_password() {
+    let rule = "[auth]\nminimum_password_length = 10\npassword_requirements = \"lower_upper_letters_digits\"\n";
+    let shop = Shop::start_with(rule);
+    let missing = shop.get("/session", None).await;
+    assert_eq!((missing.status, &missing.body["password_min_length"]), (401, &json!(10)));
+    let kinds = json!([{"kind": "small_letter"}, {"kind": "capital_letter"}, {"kind": "digit"}]);
+    assert_eq!(missing.body["password_kinds"], kinds);
+    assert_eq!(missing.body["password_is_looked_up"], json!(false));
+}
+
+#[tokio::test]
 async fn codes_of_earlier_versions_count_as_kept() {
     let shop = Shop::start();
     let owner = shop.set_up().await;
