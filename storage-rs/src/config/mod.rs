@@ -63,8 +63,6 @@ pub struct TusSettings {
     pub url_path: String,
     /// How long an upload may take.
     pub expiry: Duration,
-    /// The most uploads that are written at a time.
-    pub max_concurrent: usize,
 }
 
 /// The S3 protocol.
@@ -276,7 +274,6 @@ fn read_tus(reader: &mut Reader<'_>) -> TusSettings {
     TusSettings {
         url_path: url_path.unwrap_or_else(|| "/upload/resumable".to_owned()),
         expiry: reader.milliseconds(&["TUS_URL_EXPIRY_MS"], 3_600_000),
-        max_concurrent: reader.number(&["TUS_MAX_CONCURRENT_UPLOADS"], 500),
     }
 }
 
