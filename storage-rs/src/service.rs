@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode};
+use http_edge::isolate_foreign_content;
 use http_edge::request::{PacedBody, UPLOAD_PACE};
 
 use crate::caller::Caller;
@@ -26,6 +27,8 @@ impl Storage {
             // The length stays: it is that of the response to GET.
             *response.body_mut() = Body::empty();
         }
+        // The client that uploads an object chooses the type of its response.
+        isolate_foreign_content(response.headers_mut());
         response
     }
 

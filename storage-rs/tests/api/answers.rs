@@ -261,3 +261,18 @@ async fn metadata_that_is_json_but_no_object_is_refused() {
         }
     }
 }
+
+#[tokio::test]
+async fn content_runs_no_script_of_its_uploader() {
+    let api = start().await;
+    let svg = [("content-type", "text/xml")];
+    let stored = send(&api.storage, "POST", "/object/b/a.svg", &svg, "<svg/>").await;
+    assert_eq!(stored.status(), StatusCode::OK, "{stored:?}");
+    let by_rest = api.send("GET", "/object/b/a.svg", Body::empty()).await;
+    let by_s3 = request_with(&api.storage, "GET", "/s3/b/a.svg", &[], "").await;
+    for answer in [by_rest, by_s3] {
+        assert_eq!(answer.headers()["x-content-type-options"], "nosniff");
+        let policies: Vec<_> = answer.headers().get_all("content-security-policy").iter().collect();
+        assert!(policies.len() == 1 && policies[0].as_bytes().starts_with(b"sandbox;"), "{policies:?}");
+    }
+}

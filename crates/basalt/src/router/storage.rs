@@ -5,7 +5,6 @@ use std::sync::Arc;
 use axum::extract::Request;
 use axum::response::Response;
 use http::Method;
-use http_edge::isolate_foreign_content;
 use http_edge::request::cors;
 use postgrest_rs::service::dependencies::TokenIsApiKey;
 use storage_rs::storage::Storage;
@@ -53,8 +52,6 @@ impl EdgeRouter {
         if let Some(answered) = answered {
             response = self.explanations.storage(&answered, response);
         }
-        // The client that uploads an object chooses the type of its response.
-        isolate_foreign_content(response.headers_mut());
         if self.content_host.is_some() && is_read {
             ContentHost::add_reader_headers(is_here, response.headers_mut());
         }
