@@ -115,18 +115,6 @@ async fn pages_are_those_of_the_whole_level() {
                     if row.get(1) { format!("{}/", name.to_ascii_lowercase()) } else { name }
                 })
                 .collect();
-<<<<<<< ours
-            // Folders are shown without all their last slashes.
-            let wanted: Vec<String> = wanted
-                .iter()
-                .map(
-                    |entry| {
-                        if entry.ends_with('/') { format!("{}/", entry.trim_end_matches('/')) } else { entry.clone() }
-                    },
-                )
-                .collect();
-=======
->>>>>>> theirs
             assert_eq!(found, wanted, "{role} {order} {limit} {offset} {beginning:?} {names:?}");
         }
     }
