@@ -4,6 +4,7 @@
 //! A link is used by the auth API alone; its redirect to the built-in site becomes a page. Redirects to applications stay as
 //! they are (`docs/compatibility.md`).
 
+mod links;
 mod outcome;
 mod page;
 mod requests;
@@ -31,6 +32,7 @@ use tokio::sync::watch;
 use url::{Position, Url, form_urlencoded};
 use uuid::Uuid;
 
+pub(crate) use self::links::MailedLinks;
 use self::outcome::{LinkOutcome, leads_to};
 use self::page::{Form, LinkBrand, LinkPage, format_address_field, format_password_field};
 use self::requests::{Answer, DEFAULT_WAIT, Sender, read_form};
@@ -53,17 +55,6 @@ pub(crate) struct LinkFacts {
     /// Whether the site at its address is the built-in one.
     pub is_built_in: bool,
     pub settings: MailedLinkSettings,
-}
-
-/// The pages of a server.
-pub(crate) struct MailedLinks {
-    app: watch::Receiver<Arc<App>>,
-    project: LinkBrand,
-    /// The site, if it is the built-in one, which has no page for links.
-    own_site: Option<Url>,
-    /// Whether refused links to applications lead to a page, too.
-    are_refusals_shown: bool,
-    button: LinkButton,
 }
 
 /// A link as a request presents it.

@@ -14,7 +14,7 @@ use gotrue_rules::domain::policy::MfaPolicy;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::MailedLinks;
+use super::links::MailedLinks;
 use super::page::{CodeField, Form, format_code_field};
 use super::requests::{Answer, Sender};
 use super::texts::SecondStepTexts;
@@ -34,7 +34,7 @@ pub(super) struct PasswordChange<'a> {
 }
 
 /// The account of a session, as far as it matters for a new password.
-pub(super) struct Account {
+pub(super) struct LinkAccount {
     /// The user, as the API shows it.
     pub user: Value,
     /// The second steps that the page can ask for; `None` if the account has no second step.
@@ -122,7 +122,12 @@ impl MailedLinks {
     ///
     /// # Errors
     /// The answer of the API to a session that has ended, or that it cannot serve.
-    pub(super) async fn load_account(&self, auth: &Router, sender: &Sender, session: &str) -> Result<Account, Answer> {
+    pub(super) async fn load_account(
+        &self,
+        auth: &Router,
+        sender: &Sender,
+        session: &str,
+    ) -> Result<LinkAccount, Answer> {
         let answer = sender.call(auth, Method::GET, "/user", Some(session), None).await;
         if answer.status != StatusCode::OK {
             return Err(answer);
@@ -133,7 +138,7 @@ impl MailedLinks {
         let factors = user["factors"].as_array().into_iter().flatten();
         let verified: Vec<&Value> = factors.filter(|factor| factor["status"] == "verified").collect();
         if verified.is_empty() {
-            return Ok(Account { user, ways: None });
+            return Ok(LinkAccount { user, ways: None });
         }
         let mut ways: Vec<Way> = verified.iter().filter_map(|factor| Way::read(factor, policy)).collect();
         ways.sort_by_key(|way| matches!(way, Way::Phone { .. }));
@@ -142,7 +147,7 @@ impl MailedLinks {
             let codes = sender.call(auth, Method::GET, "/factors/recovery-codes", Some(session), None).await;
             ways.extend(codes.body["remaining"].as_u64().filter(|count| *count > 0).map(|_| Way::RecoveryCode));
         }
-        Ok(Account { user, ways: Some(ways) })
+        Ok(LinkAccount { user, ways: Some(ways) })
     }
 
     /// Answers with the form of the account's second step.
