@@ -130,6 +130,11 @@ impl ConfigFile {
         Ok((Self { path: path.to_owned(), values, basalt }, problems))
     }
 
+    /// Makes messages name the lines of `original`, of which and of other settings the text of this file was made.
+    pub(crate) fn take_lines(&mut self, original: &Self) {
+        self.values.take_lines(&original.values);
+    }
+
     /// Returns the names and lines of the settings, for explanations.
     pub(crate) fn locations(&self) -> SettingLocations {
         SettingLocations::new(&self.path, &self.values)
