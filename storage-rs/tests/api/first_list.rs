@@ -67,15 +67,15 @@ fn text(lengths: std::ops::Range<usize>) -> impl Strategy<Value = String> {
 fn expected(names: &BTreeSet<String>, beginning: &str, is_descending: bool) -> Vec<String> {
     let mut entries = BTreeMap::new();
     for name in names {
-        let folded = name.to_ascii_lowercase();
-        let Some(rest) = folded.strip_prefix(&beginning.to_ascii_lowercase()) else { continue };
+        let small = name.to_ascii_lowercase();
+        let Some(rest) = small.strip_prefix(&beginning.to_ascii_lowercase()) else { continue };
         match rest.find('/') {
             Some(position) => {
-                let folder = folded[..=beginning.len() + position].to_owned();
+                let folder = small[..=beginning.len() + position].to_owned();
                 let shown = format!("{}/", folder.trim_end_matches('/'));
                 entries.insert((folder, None), shown);
             }
-            None => drop(entries.insert((folded, Some(name)), name.clone())),
+            None => drop(entries.insert((small, Some(name)), name.clone())),
         }
     }
     let in_order = entries.into_values();

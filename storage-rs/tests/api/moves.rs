@@ -102,7 +102,7 @@ async fn crosswise_moves_between_buckets_end_in_no_deadlock() {
         });
         futures::future::join_all(moves).await;
     }
-    let log = std::fs::read_to_string(cluster().folder.join("log")).unwrap();
+    let log = std::fs::read_to_string(cluster().folder().join("log")).unwrap();
     let deadlock = format!("[{}] ERROR:  deadlock detected", api.database);
     assert_eq!(log.lines().filter(|line| *line == deadlock).count(), 0);
     for bucket in ["a", "b"] {

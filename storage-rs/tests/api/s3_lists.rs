@@ -1,6 +1,7 @@
 //! Lists of the S3 protocol by pages, compared with a simple model.
 
 use std::collections::BTreeSet;
+use std::fmt::Write;
 
 use http::StatusCode;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -67,14 +68,14 @@ impl Case {
         let encode = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
         let mut target = format!("/s3/b?max-keys={}&prefix={}", self.size, encode(&self.prefix));
         if let Some(delimiter) = &self.delimiter {
-            target.push_str(&format!("&delimiter={}", encode(delimiter)));
+            write!(target, "&delimiter={}", encode(delimiter)).unwrap();
         }
         if self.is_second_version {
             target.push_str("&list-type=2");
         }
         if let Some(next) = next {
             let parameter = if self.is_second_version { "continuation-token" } else { "marker" };
-            target.push_str(&format!("&{parameter}={}", encode(next)));
+            write!(target, "&{parameter}={}", encode(next)).unwrap();
         }
         target
     }
