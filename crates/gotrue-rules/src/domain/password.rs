@@ -25,6 +25,9 @@ pub fn find_weaknesses(password: &str, policy: &PasswordPolicy) -> Result<Vec<We
     Ok(reasons)
 }
 
+/// The least signs of a set that is called symbols.
+const MIN_SYMBOLS: usize = 20;
+
 /// A kind of characters of which a password needs at least one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CharacterKind<'a> {
@@ -43,9 +46,6 @@ pub enum CharacterKind<'a> {
 }
 
 impl<'a> CharacterKind<'a> {
-    /// The least signs of a set that is called symbols.
-    const MIN_SYMBOLS: usize = 20;
-
     fn of(set: &'a str) -> Self {
         let mut characters: Vec<char> = set.chars().collect();
         characters.sort_unstable();
@@ -56,7 +56,7 @@ impl<'a> CharacterKind<'a> {
             26 if is_all(char::is_ascii_uppercase) => Self::CapitalLetter,
             52 if is_all(char::is_ascii_alphabetic) => Self::Letter,
             10 if is_all(char::is_ascii_digit) => Self::Digit,
-            Self::MIN_SYMBOLS.. if is_all(char::is_ascii_punctuation) => Self::Symbol(set),
+            MIN_SYMBOLS.. if is_all(char::is_ascii_punctuation) => Self::Symbol(set),
             _ => Self::Other(set),
         }
     }
