@@ -80,9 +80,10 @@ class Api:
 
     def prepare(self):
         self.expect(case("POST", "/bucket", json.dumps({"name": BUCKET, "public": True}).encode()), 400, 409)
+        # Of an earlier run: a server that refuses an upload before its end may close the connection.
         for name, content in [("small", SMALL), ("large", LARGE)]:
-            self.expect(case("PUT", f"/object/{BUCKET}/{name}", content, "text/plain"), 400, 404)
-            self.expect(case("POST", f"/object/{BUCKET}/{name}", content, "text/plain"), 400, 409)
+            self.expect(case("DELETE", f"/object/{BUCKET}/{name}"), 400, 404)
+            self.expect(case("POST", f"/object/{BUCKET}/{name}", content, "text/plain"))
 
     def fill(self, callers):
         """Upload the objects of the list."""
