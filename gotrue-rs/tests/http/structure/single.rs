@@ -35,6 +35,7 @@ const IMPLEMENTATIONS: &[Implementation] = &[
             ("crates/flows/src/format/write.rs", FLOW_FILE),
             ("crates/flows/src/record/plain.rs", TOKEN_TYPE),
             ("crates/desk/src/auth_client.rs", "sends a token to the auth API"),
+            ("storage-rs/src/caller/mod.rs", "as Supabase Storage, which takes a token without a scheme, too"),
             ("postgrest-rs/src/jwt/mod.rs", "as PostgREST, which has other rules for white space and an empty token"),
             ("postgrest-rs/src/error/database.rs", CHALLENGE),
             ("postgrest-rs/src/error/token.rs", CHALLENGE),
@@ -57,7 +58,12 @@ const IMPLEMENTATIONS: &[Implementation] = &[
         decision: "reads forwarded headers",
         pattern: "\"x-forwarded",
         home: "crates/http-edge/src/request/forwarded.rs",
-        others: &[("gotrue-rs/src/config/settings/limits.rs", EXAMPLE)],
+        others: &[
+            ("gotrue-rs/src/config/settings/limits.rs", EXAMPLE),
+            ("storage-rs/src/s3/authenticate.rs", "the hosts and paths that a signature may name"),
+            ("storage-rs/src/tus/location.rs", "the URL of an upload, from the headers that the router has replaced"),
+            ("storage-rs/src/tus/request.rs", "refuses a malformed header, as the TUS server of Supabase Storage does"),
+        ],
     },
     Implementation {
         decision: "reads `Sb-Forwarded-For`",
@@ -84,6 +90,8 @@ const IMPLEMENTATIONS: &[Implementation] = &[
         others: &[
             ("crates/flows/src/runner/observe.rs", "names of headers that recordings compare"),
             ("crates/flows/src/record/redact.rs", "leaves these headers out of recordings"),
+            ("storage-rs/src/s3/multipart.rs", "lets pages read the ETag of a part, as Supabase Storage does"),
+            ("storage-rs/src/tus/mod.rs", "answers as the TUS server of Supabase Storage does"),
             ("postgrest-rs/src/response/cors.rs", "answers as PostgREST does, where no router is in front of it"),
             ("postgrest-rs/src/response/mod.rs", "OPTIONS of a relation, as PostgREST answers"),
         ],
