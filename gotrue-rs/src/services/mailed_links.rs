@@ -13,7 +13,6 @@ use gotrue_rules::domain::verification::{
 };
 use gotrue_rules::wire::requests::MagicLinkRequest;
 use platform::store::OrInternalError;
-use uuid::Uuid;
 
 use super::audit;
 use super::contact_change::{ContactKind, resend_confirmation};
@@ -23,7 +22,7 @@ use super::messages::{SentToken, new_row_id, store};
 use super::passwordless::{send_link, send_magic_link};
 use super::sign_up::repeat_confirmation;
 use crate::request_context::RequestContext;
-use crate::store::{one_time_tokens, users};
+use crate::store::one_time_tokens;
 
 /// Finds the address to which a link was sent that is stored, whether it has expired or not.
 ///
@@ -96,16 +95,6 @@ async fn count_message(cx: &RequestContext, address: Option<&str>) -> Result<Ema
     let email = Email::parse(address.unwrap_or_default())?;
     limits::count_public_message(cx, &Contact::Email(email.clone())).await?;
     Ok(email)
-}
-
-/// Whether a user was invited and has no password yet.
-///
-/// # Errors
-/// The database fails.
-pub async fn is_invited_without_password(cx: &RequestContext, id: Uuid) -> Result<bool> {
-    let found = users::find_with_session(&mut cx.db(), id, None).await;
-    let found = found.or_internal_error("Database error finding user")?;
-    Ok(found.is_some_and(|found| found.user.invited_at.is_some() && !found.user.has_password()))
 }
 
 /// Replaces a valid link of the PKCE flow by a code, which the user enters where the flow began.

@@ -19,7 +19,7 @@ use axum::response::Response;
 use foundation::mail_brand::MailBrand;
 use gotrue_rs::app::App;
 use gotrue_rs::config::Config;
-use gotrue_rs::services::mailed_links::{find_recipient, is_invited_without_password, replace_by_code, send_again};
+use gotrue_rs::services::mailed_links::{find_recipient, replace_by_code, send_again};
 use gotrue_rules::domain::contact::Email;
 use gotrue_rules::domain::error::ErrorCode;
 use gotrue_rules::domain::password::MAX_BYTES;
@@ -27,10 +27,9 @@ use gotrue_rules::domain::redirect::{RedirectRequest, is_loopback_url};
 use http::header::{ACCEPT, LOCATION};
 use http::{Method, StatusCode};
 use http_edge::request::{is_prefetch, is_same_origin, is_without_user};
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::watch;
 use url::{Position, Url, form_urlencoded};
-use uuid::Uuid;
 
 pub(crate) use self::links::MailedLinks;
 use self::outcome::{LinkOutcome, leads_to};
@@ -228,20 +227,10 @@ impl MailedLinks {
             Ok(account) => account,
             Err(answer) => return self.refuse_session(sender, change, &answer).await,
         };
-        // Who has used an invitation up before the password was saved gets a link for a new one, and is still welcome.
-        let is_invitation = change.kind == "invite" || self.is_invited(sender, &account.user).await;
-        let change = if is_invitation { PasswordChange { kind: "invite", ..change } } else { change };
-        match account.ways {
+        match account {
             None => self.ask_for_password(sender, change, None),
             Some(ways) => self.ask_for_second_step(sender, change, &ways),
         }
-    }
-
-    /// Whether a user was invited and has no password yet.
-    async fn is_invited(&self, sender: &Sender, user: &Value) -> bool {
-        let id = user["id"].as_str().filter(|_| user["invited_at"].is_string());
-        let Some(id) = id.and_then(|id| Uuid::parse_str(id).ok()) else { return false };
-        is_invited_without_password(&sender.to_context(&self.app, ""), id).await.unwrap_or(false)
     }
 
     /// Answers with the form of a new password, with what was wrong before.

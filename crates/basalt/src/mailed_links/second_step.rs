@@ -33,14 +33,6 @@ pub(super) struct PasswordChange<'a> {
     pub session: &'a str,
 }
 
-/// The account of a session, as far as it matters for a new password.
-pub(super) struct LinkAccount {
-    /// The user, as the API shows it.
-    pub user: Value,
-    /// The second steps that the page can ask for; `None` if the account has no second step.
-    pub ways: Option<Vec<Way>>,
-}
-
 /// A way to prove the second step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Way {
@@ -118,7 +110,7 @@ impl Way {
 }
 
 impl MailedLinks {
-    /// Loads the account of a session.
+    /// Loads the second steps of a session's account that the page can ask for; `None` if the account has none.
     ///
     /// # Errors
     /// The answer of the API to a session that has ended, or that it cannot serve.
@@ -127,7 +119,7 @@ impl MailedLinks {
         auth: &Router,
         sender: &Sender,
         session: &str,
-    ) -> Result<LinkAccount, Answer> {
+    ) -> Result<Option<Vec<Way>>, Answer> {
         let answer = sender.call(auth, Method::GET, "/user", Some(session), None).await;
         if answer.status != StatusCode::OK {
             return Err(answer);
@@ -138,7 +130,7 @@ impl MailedLinks {
         let factors = user["factors"].as_array().into_iter().flatten();
         let verified: Vec<&Value> = factors.filter(|factor| factor["status"] == "verified").collect();
         if verified.is_empty() {
-            return Ok(LinkAccount { user, ways: None });
+            return Ok(None);
         }
         let mut ways: Vec<Way> = verified.iter().filter_map(|factor| Way::read(factor, policy)).collect();
         ways.sort_by_key(|way| matches!(way, Way::Phone { .. }));
@@ -147,7 +139,7 @@ impl MailedLinks {
             let codes = sender.call(auth, Method::GET, "/factors/recovery-codes", Some(session), None).await;
             ways.extend(codes.body["remaining"].as_u64().filter(|count| *count > 0).map(|_| Way::RecoveryCode));
         }
-        Ok(LinkAccount { user, ways: Some(ways) })
+        Ok(Some(ways))
     }
 
     /// Answers with the form of the account's second step.
@@ -217,7 +209,7 @@ impl MailedLinks {
             Ok(account) => account,
             Err(answer) => return self.refuse_session(sender, change, &answer).await,
         };
-        let ways = account.ways.unwrap_or_default();
+        let ways = account.unwrap_or_default();
         let Some(way) = ways.iter().find(|way| way.key() == key) else {
             return self.ask_for_second_step(sender, change, &ways);
         };
@@ -243,7 +235,7 @@ impl MailedLinks {
             Ok(account) => account,
             Err(answer) => return self.refuse_session(sender, change, &answer).await,
         };
-        let Some(ways) = account.ways else { return self.ask_for_password(sender, change, None) };
+        let Some(ways) = account else { return self.ask_for_password(sender, change, None) };
         let Some(way) = ways.iter().find(|way| way.key() == entered.way) else {
             return self.ask_for_second_step(sender, change, &ways);
         };
