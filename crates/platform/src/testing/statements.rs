@@ -117,10 +117,10 @@ fn is_refused_row_lock(error: &dyn DatabaseError) -> bool {
 pub fn assert_part_is_repeated(statements: impl IntoIterator<Item = &'static Statement>, marker: &str, part: &str) {
     let (marker, part) = (without_spaces(marker), without_spaces(part));
     let texts = statements.into_iter().map(|statement| (statement.name(), without_spaces(&named_sql(statement))));
-    let marked: Vec<(&str, String)> = texts.filter(|(_, sql)| sql.contains(&marker)).collect();
-    let deviating: Vec<&str> = marked.iter().filter(|(_, sql)| !sql.contains(&part)).map(|(name, _)| *name).collect();
+    let found: Vec<(&str, String)> = texts.filter(|(_, sql)| sql.contains(&marker)).collect();
+    let deviating: Vec<&str> = found.iter().filter(|(_, sql)| !sql.contains(&part)).map(|(name, _)| *name).collect();
     assert_eq!(deviating, [""; 0], "lack {part}");
-    assert!(marked.len() > 1, "only {marked:?} contains {marker}");
+    assert!(found.len() > 1, "only {found:?} contains {marker}");
 }
 
 /// Returns the text of a statement with the names of its parameters.
