@@ -75,7 +75,7 @@ async fn failed_reload_keeps_the_cache() {
 
 /// The number of statements that the sessions of the API have prepared, of those that name the table.
 async fn count_prepared(api: &TestApi) -> String {
-    let body = text(&api.get("/prepared").await).to_owned();
+    let body = text(&api.get("/prepared").await);
     let rows: serde_json::Value = serde_json::from_str(&body).unwrap();
     rows[0]["count"].to_string()
 }
