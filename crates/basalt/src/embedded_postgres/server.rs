@@ -102,8 +102,8 @@ impl EmbeddedPostgres {
             };
             attempts -= 1;
             match Supervisor::start(plan) {
-                Err(StartError::PortTaken(reason)) if attempts > 0 => {
-                    tracing::debug!(reason, "another process took the free port, trying another one");
+                Err(StartError::PortTaken(port)) if attempts > 0 => {
+                    tracing::debug!(port, "another process took the free port, trying another one");
                 }
                 outcome => {
                     let (origin, home) = (binaries.describe(), home.folder().to_owned());

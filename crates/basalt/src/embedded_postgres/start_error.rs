@@ -9,9 +9,12 @@ pub(crate) enum StartError {
     /// A program of PostgreSQL failed; its output is part of the text.
     #[error("{0}")]
     Failed(String),
-    /// Another process has the TCP port; the text is the output of PostgreSQL.
-    #[error("{0}")]
-    PortTaken(String),
+    /// Another process has the TCP port.
+    #[error(
+        "another program has port {0} on 127.0.0.1, which is to be the database's: stop that program, or set another \
+         port with `[db] port` in config.toml (with `--db-port N` for a test server; 0 selects a free one)"
+    )]
+    PortTaken(u16),
     /// A file or folder could not be read or written.
     #[error("{doing}: {source}")]
     Io {

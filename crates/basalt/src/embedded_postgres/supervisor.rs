@@ -243,11 +243,9 @@ fn run_once(plan: &ServerPlan, shared: &Shared) -> RunOutcome {
     }
     let status = status.map_or_else(|error| error.to_string(), |status| status.to_string());
     let output = last_lines(plan, log_start).unwrap_or_else(|| format!("see {}", plan.cluster.log.display()));
-    let text = format!("PostgreSQL does not start ({status}): {output}");
-    RunOutcome::Failed(if plan.port.is_some() && output.contains(PORT_TAKEN) {
-        StartError::PortTaken(text)
-    } else {
-        StartError::Failed(text)
+    RunOutcome::Failed(match plan.port {
+        Some(port) if output.contains(PORT_TAKEN) => StartError::PortTaken(port),
+        _ => StartError::Failed(format!("PostgreSQL does not start ({status}): {output}")),
     })
 }
 

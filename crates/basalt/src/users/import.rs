@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 
 use anyhow::{Context, bail};
 use gotrue_rs::ports::hashing::{HashingPool, unusable_reason};
-use gotrue_rs::store::bulk;
+use gotrue_rs::store::{bulk, sso_providers};
 use gotrue_rules::domain::bulk::firebase::FirebaseHashParameters;
 use gotrue_rules::domain::bulk::table::normalize_name;
 use gotrue_rules::domain::bulk::{
@@ -50,6 +50,7 @@ pub(crate) async fn import(database: &UserDatabase, arguments: &ImportArguments)
     for pair in &arguments.providers {
         providers.add(pair).map_err(|wrong| anyhow::anyhow!("--provider {pair}: {wrong}"))?;
     }
+    require_sso_providers(database, &providers).await?;
     let files = arguments.files.iter().map(|file| InputFile::open(file, arguments.format));
     let mut files = files.collect::<anyhow::Result<Vec<_>>>()?;
     // Accounts come before the hashes of their passwords, in whatever order they are given.
@@ -107,6 +108,19 @@ pub(crate) async fn import(database: &UserDatabase, arguments: &ImportArguments)
         writeln!(io::stdout().lock(), "{}", done.to_json(arguments.dry_run))?;
     }
     done.print(arguments.dry_run, seconds)
+}
+
+/// Fails if identities are to belong to an SSO provider that the database does not have: nobody could sign in with them.
+async fn require_sso_providers(database: &UserDatabase, providers: &ProviderNames) -> anyhow::Result<()> {
+    for (theirs, id) in providers.list_sso_providers() {
+        if sso_providers::find_by_id(&mut database.connection(), id).await?.is_none() {
+            bail!(
+                "--provider {theirs}=sso:{id}: there is no SSO provider with this id here; \
+                 add it with POST /auth/v1/admin/sso/providers, whose answer has its id, and name that one"
+            );
+        }
+    }
+    Ok(())
 }
 
 /// An import in progress.

@@ -68,6 +68,20 @@ fn port_that_is_taken_meanwhile_is_replaced_by_another() {
 }
 
 #[test]
+fn configured_port_that_is_taken_is_named_with_its_setting() {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+    let port = listener.local_addr().expect("an address").port().to_string();
+    let output = run(&["serve", "--test", "--json", "--db-port", &port]);
+    let log = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success(), "{log}");
+    assert!(
+        log.contains(&format!("another program has port {port} on 127.0.0.1")) && log.contains("--db-port"),
+        "{log}"
+    );
+    assert!(!log.contains("TCP/IP sockets"), "{log}");
+}
+
+#[test]
 fn start_that_fails_for_another_reason_is_not_repeated_with_other_ports() {
     let scratch = TempFolder::new();
     let folder = wrap_postgres(&scratch, "echo 'FATAL:  out of shared memory'; exit 1\n");

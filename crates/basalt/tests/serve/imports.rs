@@ -162,6 +162,8 @@ async fn user_of_firebase_keeps_password_providers_and_factor() {
     assert!(reported.contains("the identity of oidc.okta is left out: --provider oidc.okta=custom:"), "{reported}");
     let wrong = [&arguments[..], &["--provider", "oidc.okta=okta"]].concat();
     assert!(accounts.run_failing(&wrong).contains("is no provider"));
+    let unknown = [&arguments[..], &["--provider", "oidc.okta=sso:10000000-0000-4000-8000-000000000001"]].concat();
+    assert!(accounts.run_failing(&unknown).contains("there is no SSO provider with this id here"));
     let mapped = [&arguments[..], &["--provider", "oidc.okta=custom:okta"]].concat();
     assert!(accounts.run_successfully(&mapped).contains("1 identity"));
     let found = exported(&accounts);

@@ -85,6 +85,12 @@ impl ProviderNames {
         self.0.get(theirs).cloned().or_else(known).or_else(same)
     }
 
+    /// Lists the SSO providers that identities were given to, with the name of each pair.
+    pub fn list_sso_providers(&self) -> Vec<(&str, Uuid)> {
+        let id = |ours: &str| ours.strip_prefix("sso:").and_then(|id| Uuid::parse_str(id).ok());
+        self.0.iter().filter_map(|(theirs, ours)| Some((theirs.as_str(), id(ours)?))).collect()
+    }
+
     /// Returns the provider that was given for a name.
     pub(super) fn given(&self, theirs: &str) -> Option<String> {
         self.0.get(theirs).cloned()
