@@ -7,6 +7,8 @@ MAKEFLAGS += --no-print-directory
 NEED := ./tools/need.sh
 IN_MEMORY := ./tools/in-memory.sh
 DEBUG := target/debug/basalt
+# CI sets the command that builds the tests: their build has the binaries, with other features of our crates.
+BUILD_DEBUG ?= cargo build --package basalt --package flows --bin basalt --bin recordings
 RELEASE := target/release/basalt
 SHOP_INSTALLED := frontend/node_modules/.package-lock.json
 SHOP := frontend/dist/index.html
@@ -34,13 +36,13 @@ test-shop: $(SHOP_INSTALLED) ## Unit tests of the shop
 
 test-browser: $(SHOP_INSTALLED) $(SHOP) ## Chromium and supabase-js against the binary
 	@$(NEED) cargo postgres headless-shell chromium
-	@cargo build --package basalt
+	@$(BUILD_DEBUG)
 	@CHROMIUM_WITH_VIEWER="$$($(NEED) --path chromium)" CHROMIUM_BIN="$$($(NEED) --path headless-shell)" BASALT_BIN="$(CURDIR)/$(DEBUG)" \
 		$(IN_MEMORY) npm --prefix frontend run test:e2e
 
 test-clients: $(CLIENTS_INSTALLED) $(SHOP) ## Packages for test suites, and the examples of docs/testing
 	@$(NEED) cargo postgres headless-shell
-	@cargo build --package basalt
+	@$(BUILD_DEBUG)
 	@CHROMIUM_BIN="$$($(NEED) --path headless-shell)" BASALT_BIN="$(CURDIR)/$(DEBUG)" $(IN_MEMORY) packages/test.sh $(if $(IF_REACHABLE),--if-reachable)
 
 package: package-library package-platform ## npm and Python packages for test suites in target/packages: make package [BINARY=path/to/basalt]
@@ -69,12 +71,12 @@ hardening: ## Check that the tests of each hardened switch fail with the switch 
 
 mixed-versions: $(SHOP) ## Run the previous version and this one on one database; builds both: make mixed-versions [MIXED="--revision v0.1.0"]
 	@$(NEED) cargo postgres
-	@cargo build --package basalt
+	@$(BUILD_DEBUG)
 	@python3 tools/mixed-versions.py --new $(DEBUG) $(MIXED)
 
 conformance: $(SHOP) ## Test the OAuth server with authlib; openid-client is part of test-browser
 	@$(NEED) cargo postgres
-	@cargo build --package basalt
+	@$(BUILD_DEBUG)
 	@tools/conformance/run.sh $(DEBUG) $(if $(IF_REACHABLE),--if-reachable)
 
 check: check-rust check-shop check-clients check-dependencies check-scripts ## Source checks of CI: formatting, lints, types, dead code, dependencies
@@ -153,7 +155,7 @@ fuzz-data-api: ## Compare random requests to the data API with their statements:
 
 replay: $(SHOP) ## Compare with the recorded responses of the reference: make replay [REPLAY="--only 'user.*' --pgbouncer"]
 	@$(NEED) cargo postgres $(if $(findstring --pgbouncer,$(REPLAY)),pgbouncer)
-	@cargo build --package basalt --package flows --bin basalt --bin recordings
+	@$(BUILD_DEBUG)
 	@$(IN_MEMORY) $(dir $(DEBUG))recordings $(REPLAY)
 
 soak-concurrency: ## Long concurrency tests: refresh races, all interleavings, contention; about an hour
@@ -166,7 +168,7 @@ soak-orders: ## Fifty rounds of kill -9 between webhook, order, mail and downloa
 
 soak: $(SHOP) ## Fault injection with hostile clients: make soak [SOAK="--minutes 10 --mode both --seed 7"]
 	@$(NEED) cargo faketime
-	@cargo build --package basalt
+	@$(BUILD_DEBUG)
 	@python3 tools/soak $(SOAK)
 
 bench-cluster: build ## Faults of every part of a PostgreSQL cluster, with four replicas: make bench-cluster [CLUSTER="--rounds 2 --only switchover"]
