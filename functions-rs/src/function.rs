@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
+use foundation::error::ErrorCode;
 use futures::future::BoxFuture;
-use gotrue_rules::domain::error::ErrorCode;
 use http::{HeaderMap, Method, StatusCode};
 use http_edge::request::ClientAddress;
 use platform::entropy::Entropy;

@@ -6,8 +6,8 @@ mod caller;
 
 use std::sync::Arc;
 
+use foundation::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::admin_user::user_not_found;
-use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::linking::manual::require_manual_linking;
 use gotrue_rules::domain::mfa::factor_not_found;
 use gotrue_rules::domain::oauth_server::OAuthClient;

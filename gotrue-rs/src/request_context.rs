@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use chrono::{SubsecRound, TimeDelta};
+use foundation::error::Result;
 use foundation::time::Time;
-use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::oauth_server::OAuthClient;
 use gotrue_rules::domain::session::Session;
 use gotrue_rules::domain::sso::SsoProvider;

@@ -9,7 +9,7 @@ mod store;
 
 use std::sync::Arc;
 
-use gotrue_rules::domain::explanation::{DecisionEffect, DecisionRecord};
+use foundation::explanation::{DecisionEffect, DecisionRecord};
 use serde_json::json;
 
 pub use self::edge::{EXPLAIN_HEADER, EdgeRefusal, explain_preflight, insert_link};

@@ -7,9 +7,9 @@ mod trace;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use foundation::error::{Error, ErrorKind};
+use foundation::explanation::DecisionRecord;
 use futures::future::BoxFuture;
-use gotrue_rules::domain::error::{Error, ErrorKind};
-use gotrue_rules::domain::explanation::DecisionRecord;
 
 pub use self::trace::{EndedSessions, Fact, FactCondition, FactKind, SecretDigest, Trace, TracedStatement};
 

@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
-use gotrue_rules::domain::error::{Error, ErrorCode, Result};
+use foundation::error::{Error, ErrorCode, Result};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use tokio::sync::Mutex;
 

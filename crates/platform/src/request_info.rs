@@ -2,8 +2,8 @@
 
 use std::net::IpAddr;
 
-use gotrue_rules::domain::error::{Error, Result};
-use gotrue_rules::domain::redirect::go_url::has_valid_escapes;
+use foundation::error::{Error, Result};
+use foundation::percent_escapes::has_valid_escapes;
 use http::header::USER_AGENT;
 use http::{HeaderMap, Method};
 use http_edge::request::ClientAddress;

@@ -9,8 +9,8 @@ use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKe
 use aws_lc_rs::hkdf::{HKDF_SHA256, Salt};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use foundation::encryption::Encryption;
 use foundation::secret::SecretKey;
-use gotrue_rules::domain::policy::Encryption;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 

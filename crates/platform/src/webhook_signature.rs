@@ -3,8 +3,8 @@
 use aws_lc_rs::hmac;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use foundation::error::{Error, Result};
 use foundation::secret::Secret;
-use gotrue_rules::domain::error::{Error, Result};
 use uuid::Uuid;
 
 /// The signing keys of a hook, or why calls cannot be signed.

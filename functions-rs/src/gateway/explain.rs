@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use chrono::{DateTime, Utc};
-use gotrue_rules::domain::explanation::DecisionRecord;
+use foundation::explanation::DecisionRecord;
 use gotrue_rules::domain::explanation::tokens::explain_token;
 use http::header::AUTHORIZATION;
 use http::{StatusCode, request};

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use gotrue_rules::domain::error::ErrorCode;
+use foundation::error::ErrorCode;
 use platform::store;
 
 /// A failed operation on submissions.

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use foundation::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::ban::{BannedAttempt, require_not_banned};
-use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::explanation::tokens::explain_token;
 use gotrue_rules::domain::oauth_server::confinement;
 use gotrue_rules::domain::oauth_server::disclosure::limit_user;

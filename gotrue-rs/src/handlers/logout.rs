@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use foundation::error::{Error, Result};
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
-use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::wire::go_quote::go_quote;
 use platform::store::OrInternalError;
 use uuid::Uuid;

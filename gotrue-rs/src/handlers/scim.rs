@@ -1,6 +1,6 @@
 //! `/scim/v2`: the SCIM discovery endpoints. No resources are served.
 
-use gotrue_rules::domain::error::Result;
+use foundation::error::Result;
 use gotrue_rules::wire::scim::{EmptyList, ScimError, ServiceProviderConfig};
 use http::StatusCode;
 use http::header::CONTENT_TYPE;

@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use axum::response::Response;
-use gotrue_rules::domain::error::Error;
+use foundation::error::Error;
 use gotrue_rules::wire::error::{ApiVersion, render};
 use gotrue_rules::wire::go_json;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION, RETRY_AFTER};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::response::Response;
-use gotrue_rules::domain::error::{ErrorCode, OAuthErrorCode};
+use foundation::error::{ErrorCode, OAuthErrorCode};
 use platform::journal::{Journal, RedirectedError};
 use telemetry::metrics::{self, OTHER};
 

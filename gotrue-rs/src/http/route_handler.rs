@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
+use foundation::error::{Error, Result};
 use futures::future::{self, BoxFuture};
-use gotrue_rules::domain::error::{Error, Result};
 
 use super::reply::Reply;
 use crate::request_context::{GuardResults, RequestContext};

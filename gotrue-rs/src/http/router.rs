@@ -6,8 +6,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use foundation::error::Result;
 use futures::future::BoxFuture;
-use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::mfa::key_uri::PATH_SEGMENT_ESCAPES;
 use http::{Method, StatusCode};
 use percent_encoding::{percent_decode_str, utf8_percent_encode};

@@ -2,7 +2,7 @@
 //!
 //! The losing request repeats the look-up and answers as for an existing user.
 
-use gotrue_rules::domain::error::{Error, Result};
+use foundation::error::{Error, Result};
 use gotrue_rules::domain::user::User;
 use platform::store;
 use platform::store::OrInternalError;

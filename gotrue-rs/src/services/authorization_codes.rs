@@ -8,8 +8,8 @@
 
 use aws_lc_rs::digest::{Digest, SHA256, digest};
 use chrono::TimeDelta;
+use foundation::error::Result;
 use foundation::time::Time;
-use gotrue_rules::domain::error::Result;
 use platform::store::{Connection, OrInternalError};
 use uuid::Uuid;
 

@@ -1,6 +1,6 @@
 //! Look-ups that take as long for a missing user as for an existing one.
 
-use gotrue_rules::domain::error::Result;
+use foundation::error::Result;
 use gotrue_rules::domain::user::User;
 use platform::store::{self, Connection, OrInternalError};
 

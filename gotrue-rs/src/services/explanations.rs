@@ -2,9 +2,9 @@
 //!
 //! The look-ups read memory, and only in development: the work is the same for known and unknown accounts.
 
+use foundation::error::Error;
+use foundation::explanation::DecisionRecord;
 use foundation::time::Time;
-use gotrue_rules::domain::error::Error;
-use gotrue_rules::domain::explanation::DecisionRecord;
 use gotrue_rules::domain::explanation::redirect::explain_target;
 use gotrue_rules::domain::explanation::refresh::{ReusedToken, explain_reuse, explain_validity};
 use gotrue_rules::domain::explanation::tokens::explain_token;

@@ -4,8 +4,8 @@
 
 use std::time::Instant;
 
+use foundation::error::{Error, ErrorCode, Result};
 use foundation::error_chain::ErrorChain;
-use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::hook::{
     AttemptDecision, before_user_created_view, claims, mfa_rejected, parse_hook_error, password_rejected,
     validate_empty,

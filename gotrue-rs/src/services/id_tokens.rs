@@ -2,7 +2,7 @@
 //!
 //! Nothing is written, and no connection is held during requests to the issuer.
 
-use gotrue_rules::domain::error::{Error, OAuthErrorCode, Result};
+use foundation::error::{Error, OAuthErrorCode, Result};
 use gotrue_rules::domain::external::id_token::issuer_profiles::profile_from_id_token;
 use gotrue_rules::domain::external::id_token::{
     AcceptedIdTokens, ExternalIdToken, PresentedIdToken, select_provider, select_stored_provider, stored_provider_name,

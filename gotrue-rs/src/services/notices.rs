@@ -2,8 +2,8 @@
 //!
 //! They are sent after the change is stored; a failure is only logged.
 
+use foundation::error::{Error, Result};
 use foundation::error_chain::ErrorChain;
-use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::policy::{HookKind, MailKind};
 use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::hook::EmailData;

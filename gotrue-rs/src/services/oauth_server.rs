@@ -1,6 +1,6 @@
 //! Operations of the OAuth server: client authentication, registration, client secrets, redirects.
 
-use gotrue_rules::domain::error::{Error, ErrorKind, OAuthErrorCode, Result};
+use foundation::error::{Error, ErrorKind, OAuthErrorCode, Result};
 use gotrue_rules::domain::oauth_server::client_auth::{
     ClientCredentials, encode_secret, hash_secret, malformed_credentials, unknown_client,
 };

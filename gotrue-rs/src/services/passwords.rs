@@ -2,10 +2,10 @@
 //!
 //! Hashing runs on a bounded pool, and no connection is held meanwhile.
 
+use foundation::error::{Error, ErrorCode, Result, WeakPasswordReason};
 use foundation::error_chain::ErrorChain;
-use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::explanation::verification::explain_weak_password;
-use gotrue_rules::domain::password::{WeakPassword, WeakPasswordReason, find_weaknesses, too_long};
+use gotrue_rules::domain::password::{WeakPassword, find_weaknesses, too_long};
 use gotrue_rules::domain::policy::PasswordHash;
 use gotrue_rules::domain::user::User;
 use platform::journal::Step;

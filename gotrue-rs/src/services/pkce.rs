@@ -2,7 +2,7 @@
 //!
 //! The challenge is stored until the code of the link is exchanged.
 
-use gotrue_rules::domain::error::Result;
+use foundation::error::Result;
 use gotrue_rules::domain::pkce::{Challenge, UnknownMethod};
 use gotrue_rules::domain::purpose::Purpose;
 use gotrue_rules::wire::requests::PkceParameters;

@@ -3,7 +3,7 @@
 //! Secrets are stored through [`seal`] and read through [`open`]. The owner of a password is its user, of a TOTP secret
 //! its factor, of a code its challenge, of a refresh token key its session.
 
-use gotrue_rules::domain::error::{Error, Result};
+use foundation::error::{Error, Result};
 use platform::sealing;
 use uuid::Uuid;
 

@@ -6,9 +6,9 @@
 
 mod user;
 
+use foundation::error::{Error, Result};
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
 use gotrue_rules::domain::contact::Contact;
-use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::pkce::{Challenge, UnknownMethod};
 use gotrue_rules::domain::purpose::Purpose;
 use gotrue_rules::domain::sign_up::{

@@ -2,8 +2,8 @@
 //!
 //! A token is consumed by compare-and-clear: of two concurrent requests, one succeeds.
 
+use foundation::error::{Error, Result};
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
-use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::identity::app_metadata_with_providers;
 use gotrue_rules::domain::one_time_token::{OneTimeTokenKind, TokenHash};
 use gotrue_rules::domain::purpose::VerificationType;

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use foundation::error::Result;
 use gotrue_rs::guards::{CALLER, LIMIT_USER, NOT_ANONYMOUS};
 use gotrue_rs::http::reply::Reply;
 use gotrue_rs::http::router::{RouteEntry, RouteTable, dispatch, route, route_group};
 use gotrue_rs::request_context::{Caller, CallerFactor, ReadOnlyCaller, RequestContext};
 use gotrue_rs::testing::World;
-use gotrue_rules::domain::error::Result;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, Method};
 use platform::journal::Step;

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use foundation::limits::Bucket;
-use gotrue_rules::domain::policy::{Policy, TargetLimits};
+use foundation::limits_policy::TargetLimits;
+use gotrue_rules::domain::policy::Policy;
 use proptest::prelude::*;
 
 use super::{ConfigFile, ServerFacts, Settings};

@@ -4,9 +4,9 @@
 
 use anyhow::{Context, bail, ensure};
 use aws_lc_rs::digest::{SHA256, digest};
+use foundation::encryption::Encryption;
 use foundation::secret::SecretKey;
 use gotrue_rs::store::key_sets::{KeySetTable, SealedKeySet};
-use gotrue_rules::domain::policy::Encryption;
 use platform::entropy::Entropy;
 use platform::sealing::{is_sealed, seal, unseal};
 use platform::store::Pool;

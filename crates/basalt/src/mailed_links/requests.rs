@@ -7,10 +7,10 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{ConnectInfo, Request};
 use axum::response::Response;
+use foundation::error::ErrorCode;
 use foundation::language::Language;
 use gotrue_rs::app::App;
 use gotrue_rs::request_context::RequestContext;
-use gotrue_rules::domain::error::ErrorCode;
 use http::header::{
     ACCEPT, ACCEPT_LANGUAGE, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, REFERER, RETRY_AFTER,
     TRANSFER_ENCODING,

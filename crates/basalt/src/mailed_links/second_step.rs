@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::response::Response;
+use foundation::error::ErrorCode;
 use foundation::html::escape_html;
-use gotrue_rules::domain::error::ErrorCode;
 use gotrue_rules::domain::mfa::FactorType;
 use gotrue_rules::domain::policy::MfaPolicy;
 use http::{Method, StatusCode};

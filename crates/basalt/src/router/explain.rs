@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use axum::extract::Request;
 use axum::response::Response;
+use foundation::explanation::DecisionRecord;
 use gotrue_rs::app::App;
-use gotrue_rules::domain::explanation::DecisionRecord;
 use gotrue_rules::domain::explanation::tokens::explain_token;
 use http::Method;
 use http_edge::request::{REQUEST_ID, cors};

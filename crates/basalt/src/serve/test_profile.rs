@@ -4,9 +4,10 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use foundation::limits::{Bucket, Quota};
+use foundation::limits_policy::LimitsPolicy;
 use functions_rs::functions::send_submission::limits::{SubmissionLimits, TokenBucketLimit};
 use gotrue_rs::config::Config;
-use gotrue_rules::domain::policy::{LimitsPolicy, PasswordHash, Policy};
+use gotrue_rules::domain::policy::{PasswordHash, Policy};
 use serde_json::{Map, Value, json};
 
 use crate::config_file::ConfigFile;

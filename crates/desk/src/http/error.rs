@@ -109,8 +109,8 @@ impl From<store::Error> for DeskError {
     }
 }
 
-impl From<gotrue_rules::domain::error::Error> for DeskError {
-    fn from(error: gotrue_rules::domain::error::Error) -> Self {
+impl From<foundation::error::Error> for DeskError {
+    fn from(error: foundation::error::Error) -> Self {
         tracing::error!(error = %ErrorChain(&error), "a request of the desk failed");
         Self::internal()
     }

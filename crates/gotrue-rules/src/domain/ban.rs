@@ -1,8 +1,8 @@
 //! Bans: the only rule that refuses a banned user.
 
+use foundation::error::{Error, ErrorCode, OAuthErrorCode, Result};
 use foundation::time::Time;
 
-use super::error::{Error, ErrorCode, OAuthErrorCode, Result};
 use super::user::User;
 
 /// What a banned user attempts; the error depends on it.

@@ -1,6 +1,7 @@
 //! E-mail addresses and phone numbers. Only validated ones are stored; lookups accept any text.
 
-use super::error::{Error, Result};
+use foundation::error::{Error, Result};
+
 use super::policy::SmsPolicy;
 
 /// A validated e-mail address in lower case, at most 255 bytes of ASCII.

@@ -2,12 +2,12 @@
 
 pub mod claims;
 
+use foundation::error::{Error, ErrorCode, ErrorKind, Result};
 use foundation::time::Time;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::error::{Error, ErrorCode, ErrorKind, Result};
 use super::policy::HookKind;
 use super::user::User;
 use crate::wire::go_json::{Document, UnstoredText};

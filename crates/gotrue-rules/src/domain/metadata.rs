@@ -1,8 +1,8 @@
 //! Size limits of user metadata.
 
+use foundation::error::{Error, Result};
 use serde_json::{Map, Value};
 
-use super::error::{Error, Result};
 use super::identity::merge_metadata;
 use super::policy::MetadataLimits;
 

@@ -8,7 +8,6 @@ pub mod claims;
 pub mod contact;
 pub mod contact_change;
 pub mod custom_provider;
-pub mod error;
 pub mod explanation;
 pub mod external;
 pub mod hook;

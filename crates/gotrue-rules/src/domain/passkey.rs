@@ -1,10 +1,10 @@
 //! Rules of passkeys: authorization, names and signature counters.
 
+use foundation::error::{Error, ErrorCode, Result};
 use foundation::time::Time;
 use uuid::Uuid;
 
 use super::ban::{BannedAttempt, require_not_banned};
-use super::error::{Error, ErrorCode, Result};
 use super::session::Session;
 use super::step_up::is_step_up_required;
 use super::user::User;

@@ -1,7 +1,7 @@
 //! Password strength rules. Hashing is a separate module of the server.
 
-pub use super::error::WeakPasswordReason;
-use super::error::{Error, ErrorKind, Result};
+use foundation::error::{Error, ErrorKind, Result, WeakPasswordReason};
+
 use super::policy::PasswordPolicy;
 
 /// Longest password in bytes: the limit of bcrypt.

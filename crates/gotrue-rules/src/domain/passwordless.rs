@@ -2,8 +2,9 @@
 //!
 //! User lookups happen elsewhere, between these steps.
 
+use foundation::error::{Error, ErrorCode, Result};
+
 use super::contact::{Contact, Email, Phone, SmsChannel};
-use super::error::{Error, ErrorCode, Result};
 use super::pkce::validate_challenge_pair;
 use super::policy::Policy;
 use super::user::User;
@@ -134,8 +135,9 @@ pub fn validate_resend(request: &ResendRequest, policy: &Policy) -> Result<(Rese
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use foundation::time::Time;
+
+    use super::*;
 
     fn policy_with_email_and_phone() -> Policy {
         let mut policy = Policy::default();

@@ -5,10 +5,9 @@ use std::time::Duration;
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use foundation::error::{Error, ErrorCode, Result};
 use foundation::time::Time;
 use subtle::ConstantTimeEq as _;
-
-use super::error::{Error, ErrorCode, Result};
 
 /// Validates the form of a challenge and its method: both or none; 400 `validation_failed`.
 /// The challenge has 43 to 128 unreserved characters. [`Challenge::new`] validates the method later.

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use foundation::error::{Error, ErrorCode, Result};
 use foundation::time::Time;
 
-use super::error::{Error, ErrorCode, Result};
 use super::one_time_token::{OneTimeTokenKind, TokenHash, is_expired};
 use super::policy::{Policy, SecurityPolicy, SmsProvider};
 use super::session::Session;

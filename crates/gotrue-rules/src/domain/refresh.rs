@@ -5,11 +5,11 @@ mod signed;
 use std::time::Duration;
 
 use aws_lc_rs::digest::{SHA256, digest};
+use foundation::error::{Error, ErrorCode, OAuthErrorCode, Result};
 use foundation::time::Time;
 use uuid::Uuid;
 
 use super::ban::{BannedAttempt, require_not_banned};
-use super::error::{Error, ErrorCode, OAuthErrorCode, Result};
 use super::policy::RefreshPolicy;
 use super::session::Session;
 use super::session_rules::last_refreshed_at;

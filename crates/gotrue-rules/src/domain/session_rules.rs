@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use foundation::error::{Error, ErrorCode, Result};
 use foundation::time::Time;
 
-use super::error::{Error, ErrorCode, Result};
 use super::policy::SessionPolicy;
 use super::session::{Aal, Session};
 use super::user::User;

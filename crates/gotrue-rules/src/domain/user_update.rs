@@ -1,7 +1,8 @@
 //! Validation of `PUT /user`. Lookups and password verification happen elsewhere, between these steps.
 
+use foundation::error::{Error, ErrorCode, Result};
+
 use super::contact::{Email, Phone, SmsChannel};
-use super::error::{Error, ErrorCode, Result};
 use super::policy::{Policy, SecurityPolicy};
 use super::session::Session;
 use super::step_up::is_step_up_required_for_update;

@@ -2,11 +2,11 @@
 //!
 //! User lookups happen elsewhere, between these steps.
 
+use foundation::error::{Error, ErrorCode, Result};
 use foundation::time::Time;
 
 use super::ban::{BannedAttempt, require_not_banned};
 use super::contact::{Contact, Email, Phone};
-use super::error::{Error, ErrorCode, Result};
 use super::one_time_token::{LinkToken, OneTimeTokenKind, TokenHash, is_expired};
 use super::policy::{Policy, SmsProvider};
 use super::purpose::VerificationType;

@@ -1,12 +1,12 @@
 //! The audit log of the admin API: search parameters and entries as JSON.
 
+use foundation::error::{Error, Result};
 use foundation::time::Time;
 use serde::Serialize;
 use serde_json::Value;
 use uuid::Uuid;
 
 use super::time;
-use crate::domain::error::{Error, Result};
 
 /// A search in the audit log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! Error responses in two API versions, selected by the header `X-Supabase-Api-Version`.
 
 use chrono::NaiveDate;
+use foundation::error::{Error, ErrorCode, ErrorKind, WeakPasswordReason};
 use serde::Serialize;
 
 use super::go_json;
-use crate::domain::error::{Error, ErrorCode, ErrorKind, WeakPasswordReason};
 
 /// The header with the requested API version; error responses repeat the used one.
 pub const VERSION_HEADER: &str = "x-supabase-api-version";
@@ -177,8 +177,9 @@ fn oauth_body(error: &Error) -> ErrorBody<'_> {
 
 #[cfg(test)]
 mod tests {
+    use foundation::error::OAuthErrorCode;
+
     use super::*;
-    use crate::domain::error::OAuthErrorCode;
 
     #[test]
     fn api_version_is_date_since_2024() {

@@ -11,6 +11,7 @@ mod json_type;
 mod node;
 mod parser;
 
+use foundation::error;
 pub use go_json::{to_string, to_vec};
 use serde_json::{Map, Value};
 
@@ -21,7 +22,6 @@ pub use self::json_type::JsonType;
 pub(crate) use self::node::go_number;
 use self::node::{Node, into_members, matches_field};
 pub use self::parser::MAX_DEPTH;
-use crate::domain::error;
 
 /// A decoded body: the members of the top-level object in order, repeated ones included.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -5,13 +5,13 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::DateTime;
+use foundation::error::{Error, Result};
 use foundation::time::Time;
 use serde::Serialize;
 use uuid::Uuid;
 
 use super::go_quote::go_quote;
 use super::user::UserJson;
-use crate::domain::error::{Error, Result};
 use crate::domain::redirect::go_url::form_encode;
 use crate::domain::user::User;
 

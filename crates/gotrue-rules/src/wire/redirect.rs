@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::domain::error::{Error, ErrorCode, ErrorKind, OAuthErrorCode};
+use foundation::error::{Error, ErrorCode, ErrorKind, OAuthErrorCode};
+
 use crate::domain::redirect::go_url::{Url, UrlError, form_encode};
 
 /// The session members in the fragment of an implicit flow.
@@ -183,8 +184,9 @@ fn with_marked_fragment(mut url: Url, mut members: Vec<Member>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use foundation::error::DatabaseError;
+
     use super::*;
-    use crate::domain::error::DatabaseError;
 
     const TARGET: &str = "http://shop.example.com/a?b=c#d";
 

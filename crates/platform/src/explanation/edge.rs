@@ -1,11 +1,10 @@
 //! Requests that are refused before a service handles them.
 
+use foundation::explanation::DecisionRecord;
 use foundation::time::Time;
-use gotrue_rules::domain::explanation::DecisionRecord;
 use http::{HeaderMap, HeaderValue};
-use http_edge::request::cors::PreflightRefusal;
-
 pub use http_edge::request::cors::EXPLAIN_HEADER;
+use http_edge::request::cors::PreflightRefusal;
 
 /// A request that is refused before a service handles it.
 #[derive(Debug, Clone, Copy)]

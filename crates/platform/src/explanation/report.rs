@@ -5,9 +5,9 @@ use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use foundation::error::{ErrorCode, ErrorCodeSection, setting_of_code};
+use foundation::explanation::{DecisionEffect, DecisionRecord};
 use foundation::time::Time;
-use gotrue_rules::domain::error::{ErrorCode, ErrorCodeSection};
-use gotrue_rules::domain::explanation::{DecisionEffect, DecisionRecord, setting_of_code};
 use serde_json::{Map, Value, json};
 
 use crate::events::{EventKind, NewEvent};

@@ -1,7 +1,7 @@
 //! The counted events and their settings.
 
 use foundation::limits::Bucket;
-use gotrue_rules::domain::policy::LimitsPolicy;
+use foundation::limits_policy::LimitsPolicy;
 
 /// Routes limited per caller. Each has its own counter, even where two share a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -8,8 +8,8 @@ use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use foundation::limits::{Bucket, Quota};
+use foundation::limits_policy::LimitsPolicy;
 use foundation::time::Time;
-use gotrue_rules::domain::policy::LimitsPolicy;
 
 use super::counted::CountedEvent;
 use super::grants::Grants;

@@ -1,7 +1,7 @@
 //! Database errors and their conversion to API errors.
 
-use gotrue_rules::domain::error as refusal;
-use gotrue_rules::domain::error::{DatabaseError, ErrorKind, PublicText};
+use foundation::error as refusal;
+use foundation::error::{DatabaseError, ErrorKind, PublicText};
 use sqlx::postgres::{PgDatabaseError, PgSeverity};
 
 /// The result of a statement.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gotrue_rules::domain::error::ErrorCode;
+use foundation::error::ErrorCode;
 use http::StatusCode;
 use platform::nearest::format_suggestion;
 use serde_json::{Map, Value};

@@ -1,6 +1,6 @@
 //! The text of a submission: parsing and validation, pure.
 
-use gotrue_rules::domain::error::ErrorCode;
+use foundation::error::ErrorCode;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;

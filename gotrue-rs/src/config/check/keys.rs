@@ -3,8 +3,8 @@
 use aws_lc_rs::rsa::KeyPair;
 use aws_lc_rs::signature::KeyPair as _;
 use base64::alphabet::{STANDARD, URL_SAFE};
+use foundation::encryption::Encryption;
 use foundation::secret::{Secret, SecretKey};
-use gotrue_rules::domain::policy::Encryption;
 use gotrue_rules::wire::go_base64;
 
 use super::super::draft::Draft;

@@ -1,6 +1,6 @@
 //! `GET /admin/audit`: the audit log in pages, newest first; one statement.
 
-use gotrue_rules::domain::error::Result;
+use foundation::error::Result;
 use gotrue_rules::wire::audit::{AuditEntryJson, AuditSearch};
 use gotrue_rules::wire::page::Page;
 use http::header::LINK;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use foundation::error::Result;
 use gotrue_rules::domain::audit::AuditAction;
-use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::requests::AdminUserDeletion;
 use platform::store::OrInternalError;

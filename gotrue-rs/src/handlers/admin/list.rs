@@ -1,6 +1,6 @@
 //! `GET /admin/users`: users of the audience in pages; one statement.
 
-use gotrue_rules::domain::error::{Error, Result};
+use foundation::error::{Error, Result};
 use gotrue_rules::wire::page::{CursorPage, Page, SortOrder, UsersJson};
 use http::header::LINK;
 use platform::store::{Connection, OrInternalError};

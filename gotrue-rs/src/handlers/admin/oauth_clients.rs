@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gotrue_rules::domain::error::{Error, Result};
+use foundation::error::{Error, Result};
 use gotrue_rules::domain::oauth_server::client::not_found;
 use gotrue_rules::domain::oauth_server::redirect_uri::RedirectUriRules;
 use gotrue_rules::domain::oauth_server::registration::require_web_uris;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use foundation::error::Result;
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
-use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::passkey::{parse_id, passkey_not_found};
 use gotrue_rules::domain::user::User;
 use platform::store::OrInternalError;

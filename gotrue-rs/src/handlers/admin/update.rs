@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
+use foundation::error::Result;
 use gotrue_rules::domain::admin_user::{AdminUserChange, parse_change, user_not_found, validate_lengths};
 use gotrue_rules::domain::audit::AuditAction;
-use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::identity::identity_for_first_password;
 use gotrue_rules::domain::metadata;
 use gotrue_rules::domain::user::{Identity, User};

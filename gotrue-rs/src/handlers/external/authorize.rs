@@ -1,6 +1,6 @@
 //! `GET /authorize`: redirects to the provider that the query names.
 
-use gotrue_rules::domain::error::Result;
+use foundation::error::Result;
 
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;

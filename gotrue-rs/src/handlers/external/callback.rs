@@ -2,9 +2,9 @@
 //!
 //! Errors are redirected to the site until the flow is known, then to its target.
 
+use foundation::error::{Error, ErrorKind, OAuthErrorCode, Result};
 use foundation::error_chain::ErrorChain;
 use foundation::time::Time;
-use gotrue_rules::domain::error::{Error, ErrorKind, OAuthErrorCode, Result};
 use gotrue_rules::domain::external::state;
 use gotrue_rules::domain::linking::ExternalUser;
 use gotrue_rules::domain::user::User;

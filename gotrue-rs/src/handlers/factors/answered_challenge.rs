@@ -1,7 +1,7 @@
 //! The challenge that a request of any factor type answers: it is loaded, reported and consumed.
 
+use foundation::error::{Error, Result};
 use foundation::time::Time;
-use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::mfa::FactorType;
 use gotrue_rules::domain::mfa::verification::{
     ChallengeStatus, challenge_expired, challenge_mismatch, challenge_not_found, challenge_status, replay_window_start,

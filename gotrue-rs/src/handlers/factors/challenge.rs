@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use gotrue_rules::domain::error::Result;
+use foundation::error::Result;
 use gotrue_rules::domain::mfa::{FactorStep, FactorType, unknown_type};
 
 use super::{phone, totp, webauthn};

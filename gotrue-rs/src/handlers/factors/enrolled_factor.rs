@@ -1,8 +1,8 @@
 //! The factor that a request of any type enrolls: its name is checked, and it is stored.
 
+use foundation::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
 use gotrue_rules::domain::contact::Phone;
-use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::mfa::FactorType;
 use gotrue_rules::domain::mfa::enrollment::{self, name_conflict, validate_enrollment};
 

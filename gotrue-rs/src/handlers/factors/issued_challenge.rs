@@ -1,7 +1,7 @@
 //! The challenge that a request of any factor type issues and stores.
 
+use foundation::error::Result;
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
-use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::mfa::factor_not_found;
 use gotrue_rules::domain::mfa::verification::expires_at;
 use gotrue_rules::domain::user::{Factor, User};

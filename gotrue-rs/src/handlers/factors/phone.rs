@@ -1,7 +1,7 @@
 //! Phone factors: codes by SMS. As in GoTrue, numbers with a fixed code have none here.
 
+use foundation::error::{ErrorCode, Result};
 use gotrue_rules::domain::contact::{Contact, Phone, SmsChannel};
-use gotrue_rules::domain::error::{ErrorCode, Result};
 use gotrue_rules::domain::mfa::FactorType;
 use gotrue_rules::domain::mfa::enrollment;
 use gotrue_rules::domain::mfa::verification::{is_sent_code, wrong_code};

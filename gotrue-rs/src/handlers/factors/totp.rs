@@ -1,6 +1,6 @@
 //! TOTP factors: a shared secret and the time (RFC 6238).
 
-use gotrue_rules::domain::error::{Error, Result};
+use foundation::error::{Error, Result};
 use gotrue_rules::domain::mfa::FactorType;
 use gotrue_rules::domain::mfa::key_uri::{format_key_uri, select_issuer};
 use gotrue_rules::domain::mfa::totp::{SECRET_LENGTH, find_matching_step};

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use foundation::error::{Error, Result};
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
-use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::mfa::recovery_codes::{last_other_factor, usable_other_types};
 use gotrue_rules::domain::mfa::{factor_not_found, stored_amr_method, validate_removal};
 use gotrue_rules::wire::factor::UnenrolledJson;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gotrue_rules::domain::error::{Error, Result};
+use foundation::error::{Error, Result};
 use gotrue_rules::domain::mfa::verification::validate_first_verification;
 use gotrue_rules::domain::mfa::{FactorStep, FactorType, unknown_type};
 use gotrue_rules::wire::requests::VerifyFactor;

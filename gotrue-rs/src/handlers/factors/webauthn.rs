@@ -1,6 +1,6 @@
 //! WebAuthn factors: the first challenge registers a credential, later ones authenticate with it.
 
-use gotrue_rules::domain::error::{Error, Result};
+use foundation::error::{Error, Result};
 use gotrue_rules::domain::mfa::FactorType;
 use gotrue_rules::domain::mfa::verification::challenge_not_found;
 use gotrue_rules::domain::policy::RelyingParty;

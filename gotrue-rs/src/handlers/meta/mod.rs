@@ -1,6 +1,6 @@
 //! Health, settings, keys and discovery documents. Their bodies are built at start-up.
 
-use gotrue_rules::domain::error::Result;
+use foundation::error::Result;
 
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use gotrue_rules::domain::error::{Error, OAuthErrorCode, Result};
+use foundation::error::{Error, OAuthErrorCode, Result};
 use gotrue_rules::domain::oauth_server::authorization::{
     Authorization, ConsentDecision, ViewDecision, cannot_be_processed, decide_consent, decide_view, no_longer_pending,
     not_found,

@@ -4,9 +4,9 @@
 //! clients always, where the policy says so.
 
 use chrono::TimeDelta;
+use foundation::error::{Error, ErrorCode, OAuthErrorCode, Result};
 use foundation::error_chain::ErrorChain;
 use foundation::time::Time;
-use gotrue_rules::domain::error::{Error, ErrorCode, OAuthErrorCode, Result};
 use gotrue_rules::domain::oauth_server::authorization::{
     AuthorizationParameters, AuthorizationRequest, validate_parameters,
 };

@@ -1,6 +1,6 @@
 //! `POST /oauth/clients/register`: dynamic client registration (RFC 7591).
 
-use gotrue_rules::domain::error::{Error, ErrorCode, Result};
+use foundation::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::oauth_server::RegistrationType;
 use gotrue_rules::wire::oauth_server::ClientJson;
 use http::StatusCode;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use foundation::error::{Error, OAuthErrorCode, Result};
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
 use gotrue_rules::domain::ban::{BannedAttempt, require_not_banned};
-use gotrue_rules::domain::error::{Error, OAuthErrorCode, Result};
 use gotrue_rules::domain::oauth_server::claims::{IdTokenParameters, build_id_token_claims};
 use gotrue_rules::domain::oauth_server::exchange::{ExchangeParameters, unknown_code, verify_exchange};
 use gotrue_rules::domain::oauth_server::{OAuthClient, scope};

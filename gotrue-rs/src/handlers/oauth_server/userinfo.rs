@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use gotrue_rules::domain::error::Result;
+use foundation::error::Result;
 use gotrue_rules::domain::oauth_server::claims::build_userinfo;
 
 use crate::http::reply::Reply;

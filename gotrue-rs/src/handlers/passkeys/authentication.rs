@@ -1,7 +1,7 @@
 //! `POST /passkeys/authentication/options` and `…/verify`: sign-in with a discoverable credential.
 
+use foundation::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
-use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::passkey::validate_sign_in;
 use gotrue_rules::wire::passkey::PasskeyChallengeJson;
 use gotrue_rules::wire::requests::PasskeyVerification;

@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
+use foundation::error::Result;
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
-use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::passkey::{passkey_not_found, require_aal2_for_passkeys};
 use platform::store::OrInternalError;
 

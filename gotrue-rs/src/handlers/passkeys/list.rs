@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gotrue_rules::domain::error::Result;
+use foundation::error::Result;
 use platform::store::OrInternalError;
 
 use crate::http::reply::Reply;

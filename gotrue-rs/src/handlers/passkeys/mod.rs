@@ -8,8 +8,8 @@ pub mod rename;
 
 use bytes::Bytes;
 use chrono::TimeDelta;
+use foundation::error::{Error, ErrorCode, Result};
 use foundation::time::Time;
-use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::passkey::{parse_id, passkey_not_found};
 use gotrue_rules::domain::policy::RelyingParty;
 use gotrue_rules::wire::webauthn::{SessionData, UserVerification};

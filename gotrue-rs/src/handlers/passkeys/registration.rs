@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use foundation::error::{Error, Result};
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
-use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::passkey::{default_name, too_many_passkeys, validate_registration};
 use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::passkey::{PasskeyChallengeJson, PasskeyJson};

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use foundation::error::Result;
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
-use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::passkey::{passkey_not_found, validate_name};
 use gotrue_rules::wire::requests::PasskeyUpdate;
 use platform::store::OrInternalError;

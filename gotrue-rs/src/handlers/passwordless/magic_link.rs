@@ -1,6 +1,6 @@
 //! `POST /magiclink`: sends a magic link. Disabled features are reported before the body is read.
 
-use gotrue_rules::domain::error::Result;
+use foundation::error::Result;
 use gotrue_rules::domain::metadata;
 use gotrue_rules::domain::passwordless::require_magic_links;
 use gotrue_rules::wire::message::MessageSentJson;

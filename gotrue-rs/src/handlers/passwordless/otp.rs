@@ -1,6 +1,6 @@
 //! `POST /otp`: sends a one-time password by e-mail or SMS.
 
-use gotrue_rules::domain::error::Result;
+use foundation::error::Result;
 use gotrue_rules::domain::metadata;
 use gotrue_rules::domain::passwordless::{
     missing_contact, parse_otp_contact, require_magic_links, signup_not_allowed, validate_otp,

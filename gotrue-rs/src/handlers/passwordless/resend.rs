@@ -2,9 +2,9 @@
 //!
 //! The response does not reveal whether the user exists or needs one.
 
+use foundation::error::Result;
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
 use gotrue_rules::domain::contact::{Contact, SmsChannel};
-use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::passwordless::{ResendType, validate_resend};
 use gotrue_rules::domain::pkce::Challenge;
 use gotrue_rules::domain::purpose::Purpose;

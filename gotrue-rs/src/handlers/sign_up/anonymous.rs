@@ -1,6 +1,6 @@
 //! Sign-up without address and number: user and session in one transaction.
 
-use gotrue_rules::domain::error::{Error, ErrorCode, Result};
+use foundation::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::sign_up::{build_anonymous_user, require_sign_up_enabled};
 use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::requests::SignUpRequest;

@@ -1,7 +1,7 @@
 //! Sign-up with an address or a number. No connection is held while the password is hashed.
 
+use foundation::error::Result;
 use gotrue_rules::domain::contact::Contact;
-use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::sign_up::{parse_contact, require_request_password, require_sign_up_enabled};
 use gotrue_rules::wire::requests::SignUpRequest;
 use gotrue_rules::wire::user::UserJson;

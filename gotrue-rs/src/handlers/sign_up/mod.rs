@@ -3,7 +3,7 @@
 mod anonymous;
 mod contact;
 
-use gotrue_rules::domain::error::Result;
+use foundation::error::Result;
 use gotrue_rules::domain::metadata;
 use gotrue_rules::wire::requests::SignUpRequest;
 

@@ -2,8 +2,8 @@
 //!
 //! Both success and failure are redirects, with a session, a code or an error.
 
+use foundation::error::{Error, Result};
 use foundation::error_chain::ErrorChain;
-use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::external::profile::ProviderProfile;
 use gotrue_rules::domain::external::state::state_already_used;
 use gotrue_rules::domain::saml::assertion::Assertion;

@@ -1,8 +1,8 @@
 //! `GET /sso/saml/metadata`: the metadata of the service provider. The database is not queried.
 
 use chrono::{Months, TimeDelta};
+use foundation::error::Result;
 use foundation::time::Time;
-use gotrue_rules::domain::error::Result;
 use gotrue_rules::wire::saml::ServiceProviderMetadata;
 use http::header::{CACHE_CONTROL, CONTENT_DISPOSITION};
 

@@ -1,6 +1,6 @@
 //! `POST /sso`: redirects to the SSO identity provider of a domain or id. Two statements.
 
-use gotrue_rules::domain::error::Result;
+use foundation::error::Result;
 use gotrue_rules::domain::sso::SsoProvider;
 use gotrue_rules::domain::sso::start::{SsoProviderSelector, validate_start};
 use gotrue_rules::wire::requests::SsoRequest;

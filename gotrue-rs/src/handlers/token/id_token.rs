@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gotrue_rules::domain::error::{Error, ErrorKind, OAuthErrorCode, Result};
+use foundation::error::{Error, ErrorKind, OAuthErrorCode, Result};
 use gotrue_rules::domain::external::profile::ProviderProfile;
 use gotrue_rules::domain::linking::manual::{require_aal2_for_linking, require_manual_linking};
 use gotrue_rules::domain::user::User;

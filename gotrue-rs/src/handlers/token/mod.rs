@@ -6,8 +6,8 @@ mod pkce;
 mod refresh_token;
 mod web3;
 
-use gotrue_rules::domain::error::{Error, ErrorCode, OAuthErrorCode, Result};
-use gotrue_rules::domain::policy::LimitsPolicy;
+use foundation::error::{Error, ErrorCode, OAuthErrorCode, Result};
+use foundation::limits_policy::LimitsPolicy;
 
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;

@@ -2,10 +2,9 @@
 //!
 //! No connection is held during verification.
 
+use foundation::error::{Result, WeakPasswordReason};
 use foundation::error_chain::ErrorChain;
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
-use gotrue_rules::domain::error::Result;
-use gotrue_rules::domain::password::WeakPasswordReason;
 use gotrue_rules::domain::sign_in::{SignInDecision, SignInIdentifier, decide, invalid_credentials};
 use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::requests::PasswordGrant;

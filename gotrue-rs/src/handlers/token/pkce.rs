@@ -4,8 +4,8 @@
 
 use std::time::Duration;
 
+use foundation::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
-use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::explanation::verification::explain_verifier;
 use gotrue_rules::domain::pkce::{Challenge, FlowState, unknown_code};
 use gotrue_rules::wire::requests::PkceGrant;

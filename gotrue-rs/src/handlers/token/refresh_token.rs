@@ -1,6 +1,6 @@
 //! `grant_type=refresh_token`: one statement on the fast path.
 
-use gotrue_rules::domain::error::Result;
+use foundation::error::Result;
 use gotrue_rules::domain::refresh::PresentedRefreshToken;
 use gotrue_rules::wire::requests::RefreshTokenGrant;
 

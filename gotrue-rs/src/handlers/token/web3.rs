@@ -1,7 +1,7 @@
 //! `grant_type=web3`: exchanges a message signed by a wallet for a session (EIP-4361, SIWS).
 
+use foundation::error::{Error, ErrorKind, OAuthErrorCode, Result};
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
-use gotrue_rules::domain::error::{Error, ErrorKind, OAuthErrorCode, Result};
 use gotrue_rules::domain::web3::{self, MessageContext, SignInMessage, WEB3_PROVIDER};
 use gotrue_rules::wire::requests::Web3Grant;
 use platform::store::Connection;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gotrue_rules::domain::error::{Error, Result};
+use foundation::error::{Error, Result};
 use gotrue_rules::wire::user::UserJson;
 
 use crate::http::reply::Reply;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use foundation::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
-use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::oauth_server::client::malformed_client_id;
 use gotrue_rules::domain::oauth_server::scope;
 use gotrue_rules::wire::oauth_server::GrantJson;

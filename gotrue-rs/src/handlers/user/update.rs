@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
+use foundation::error::{Error, Result};
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
-use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::identity::{
     app_metadata_with_providers, identity_for_first_password, merge_metadata, provider_metadata,
 };

@@ -1,7 +1,7 @@
 //! `GET /verify`: follows a link. Except for two errors, the response is a redirect to the site.
 
+use foundation::error::{Error, Result};
 use foundation::error_chain::ErrorChain;
-use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::one_time_token::LinkToken;
 use gotrue_rules::domain::purpose::flow_method_for_link_type;
 use gotrue_rules::domain::verification::{

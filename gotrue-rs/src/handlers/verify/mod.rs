@@ -3,7 +3,7 @@
 pub mod get;
 pub mod post;
 
-use gotrue_rules::domain::error::Result;
+use foundation::error::Result;
 use gotrue_rules::domain::one_time_token::LinkToken;
 use gotrue_rules::domain::purpose::VerificationType;
 use gotrue_rules::domain::user::User;

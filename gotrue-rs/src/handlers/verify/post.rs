@@ -1,7 +1,7 @@
 //! `POST /verify`: exchanges a code with its address or number, or a token hash, for a session.
 
+use foundation::error::Result;
 use gotrue_rules::domain::contact::Contact;
-use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::user::User;
 use gotrue_rules::domain::verification::{
     CodeCheckResult, FIRST_CONFIRMATION_ACCEPTED, OneTimeCode, PresentedToken, UserLookup, VerificationRequest,

@@ -5,9 +5,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use foundation::error::{Error, Result};
 use foundation::error_chain::ErrorChain;
 use foundation::secret::Secret;
-use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::hook::{
     HTTP_TIMEOUT_SECONDS, HookResponse, HookResponseKind, MAX_RESPONSE_BYTES, classify_response, hook_timeout,
     hook_unavailable, hook_unreachable,

@@ -3,10 +3,10 @@
 //! Later requests are checked again by the HTTP client, which resolves anew and connects to the address that it
 //! checked.
 
+use foundation::error::{Error, Result};
 use gotrue_rules::domain::custom_provider::url_check::{
     UrlHost, address_not_public, hostname_unresolved, validate_ip, validate_url,
 };
-use gotrue_rules::domain::error::{Error, Result};
 use platform::http_client::guard::is_public;
 use platform::journal::Step;
 use reqwest::Url;

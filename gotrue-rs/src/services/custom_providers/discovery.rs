@@ -1,7 +1,7 @@
 //! Loads the discovery document of a custom OIDC provider before the provider is stored.
 
+use foundation::error::{Error, Result};
 use gotrue_rules::domain::custom_provider::{CustomProvider, Protocol, StoredDiscovery};
-use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::external::response;
 use http::StatusCode;
 use platform::http_client::UrlTrust;

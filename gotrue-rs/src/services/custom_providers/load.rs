@@ -2,9 +2,9 @@
 //!
 //! Their URLs are untrusted: requests to them use the restricted mode of the HTTP client.
 
+use foundation::error;
 use foundation::secret::Secret;
 use gotrue_rules::domain::custom_provider::Protocol;
-use gotrue_rules::domain::error;
 use gotrue_rules::domain::external::custom::StoredProvider;
 use gotrue_rules::domain::policy::ExternalProviderSettings;
 use platform::store;

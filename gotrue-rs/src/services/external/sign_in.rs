@@ -1,6 +1,6 @@
 //! Completes a sign-in at a provider: exchanges the code for tokens and reads the user's profile.
 
-use gotrue_rules::domain::error::{Error, ErrorCode, OAuthErrorCode, Result};
+use foundation::error::{Error, ErrorCode, OAuthErrorCode, Result};
 use gotrue_rules::domain::external::oauth1::OAuth1Token;
 use gotrue_rules::domain::external::profile::ProviderProfile;
 use gotrue_rules::domain::external::provider::{

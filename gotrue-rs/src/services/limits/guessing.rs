@@ -5,8 +5,8 @@
 
 use std::sync::PoisonError;
 
+use foundation::error::{Error, Result};
 use foundation::limits::Bucket;
-use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::sign_in::SignInIdentifier;
 use gotrue_rules::domain::verification::{PresentedToken, VerificationRequest};
 use gotrue_rules::wire::requests::{PasswordGrant, VerifyRequest};

@@ -3,8 +3,8 @@
 use std::sync::PoisonError;
 use std::time::Duration;
 
+use foundation::error::{Error, ErrorCode};
 use foundation::limits::{Bucket, Quota};
-use gotrue_rules::domain::error::{Error, ErrorCode};
 use gotrue_rules::domain::explanation::limits::{ExceededLimit, describe_bucket, describe_quota, explain_limit};
 use platform::limits::{
     Counted, LimitOperation, LimitRefusal, RateLimited, count_events, count_events_ahead, find_key,

@@ -5,8 +5,8 @@ mod limited_request;
 mod messages;
 mod quotas;
 
+use foundation::error::Result;
 use foundation::limit_store::{LimitStoreSettings, LimitStoreUrl};
-use gotrue_rules::domain::error::Result;
 use platform::limits::{LimitOperation, LimitRefusal};
 
 use self::guessing::count_with_guess;

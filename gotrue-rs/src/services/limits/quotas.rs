@@ -1,7 +1,7 @@
 //! Quotas of messages altogether.
 
+use foundation::error::{Error, ErrorCode, Result};
 use foundation::limits::Quota;
-use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use platform::limits::{LimitOperation, LimitRefusal, QuotaKind, RateLimited};
 
 use super::limited_request::{LimitSetting, count_all, limit_error, limits_unavailable_error};

@@ -5,7 +5,7 @@
 
 mod unlinking;
 
-use gotrue_rules::domain::error::{Error, ErrorCode, Result};
+use foundation::error::{Error, ErrorCode, Result};
 pub use gotrue_rules::domain::linking::ExternalUser;
 use gotrue_rules::domain::linking::manual::require_unlinked_identity;
 use gotrue_rules::domain::linking::outcome::{self, LinkingOutcome, NewAccount, NewIdentity};

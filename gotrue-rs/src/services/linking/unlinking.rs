@@ -1,7 +1,7 @@
 //! Unlinks an identity. The decision is made under a lock on the user.
 
+use foundation::error::{Error, Result};
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
-use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::linking::manual::{find_unlinkable_identity, unlink_identity};
 use gotrue_rules::domain::user::User;
 use platform::store::{Connection, OrInternalError};

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
+use foundation::error::{Error, ErrorCode, Result};
 use foundation::error_chain::ErrorChain;
 use foundation::language::Language;
 use futures::future::try_join_all;
-use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::one_time_token::{LinkToken, TokenHash, seconds_to_wait};
 use gotrue_rules::domain::policy::{HookKind, MailKind};
 use gotrue_rules::domain::purpose::Purpose;

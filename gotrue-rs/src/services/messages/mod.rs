@@ -10,8 +10,8 @@ pub mod recipients;
 mod row_ids;
 mod sms;
 
+use foundation::error::Result;
 use gotrue_rules::domain::contact::Contact;
-use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::one_time_token::TokenHash;
 use gotrue_rules::domain::pkce::Challenge;
 use gotrue_rules::domain::policy::HookKind;

@@ -2,8 +2,8 @@
 //!
 //! The operator's list is checked before an e-mail is counted, deliverability before it is sent.
 
+use foundation::error::{Error, ErrorCode, Result};
 use futures::future::join_all;
-use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::go_quote::go_quote;
 use platform::journal::Step;

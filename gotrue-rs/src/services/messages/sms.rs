@@ -2,8 +2,8 @@
 //!
 //! Nothing is stored here and no connection is held, unless a database function sends the messages.
 
+use foundation::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::contact::SmsChannel;
-use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::one_time_token::{TokenHash, seconds_to_wait};
 use gotrue_rules::domain::policy::HookKind;
 use gotrue_rules::domain::purpose::Purpose;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
+use foundation::error::{Error, ErrorCode, Result};
 use foundation::error_chain::ErrorChain;
-use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::sso::SsoProvider;
 use gotrue_rules::domain::sso::creation::invalid_metadata_url;
 use gotrue_rules::domain::sso::metadata::{IdentityProvider, MAX_METADATA_BYTES};

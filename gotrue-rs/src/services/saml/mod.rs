@@ -4,7 +4,7 @@ pub mod metadata;
 pub mod request;
 pub mod response;
 
-use gotrue_rules::domain::error::{Error, ErrorCode, Result};
+use foundation::error::{Error, ErrorCode, Result};
 
 use crate::ports::saml::SamlServiceProvider;
 use crate::request_context::RequestContext;

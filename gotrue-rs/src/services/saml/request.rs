@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
-use gotrue_rules::domain::error::{Error, Result};
+use foundation::error::{Error, Result};
 use gotrue_rules::domain::pkce::Challenge;
 use gotrue_rules::domain::sso::start::redirect_binding_unsupported;
 use gotrue_rules::domain::sso::{PERSISTENT, SsoProvider};

@@ -3,7 +3,7 @@
 //! The rules are in `crates/gotrue-rules/src/domain/saml`.
 
 use aws_lc_rs::digest::{SHA256, digest};
-use gotrue_rules::domain::error::{Error, Result};
+use foundation::error::{Error, Result};
 use gotrue_rules::domain::saml::assertion::Assertion;
 use gotrue_rules::domain::saml::binding::invalid_assertion;
 use gotrue_rules::domain::saml::certificate::Certificate;

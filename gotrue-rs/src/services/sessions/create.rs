@@ -1,9 +1,9 @@
 //! Creates a session after an authentication.
 
+use foundation::error::{Error, Result};
 use foundation::time::Time;
 use gotrue_rules::domain::audit::AuditEntry;
 use gotrue_rules::domain::ban::{BannedAttempt, require_not_banned};
-use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::policy::HookKind;
 use gotrue_rules::domain::refresh::{RefreshTokenKey, SignedToken};
 use gotrue_rules::domain::session::{Aal, AmrClaim, Session};

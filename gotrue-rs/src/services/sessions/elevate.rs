@@ -3,8 +3,8 @@
 //! The session stays and gets new tokens; a refresh token from before does not give access to `aal2`. Weaker sessions
 //! of the user end.
 
+use foundation::error::{Error, Result};
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
-use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::mfa::FactorType;
 use gotrue_rules::domain::refresh::{RefreshTokenKey, SignedToken};
 use gotrue_rules::domain::session::{Aal, AmrClaim, Session};

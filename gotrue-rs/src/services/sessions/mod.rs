@@ -6,8 +6,8 @@ pub mod preset;
 pub mod refresh;
 pub mod standing;
 
+use foundation::error::{Error, Result};
 use gotrue_rules::domain::claims::{AccessClaims, build_access_claims};
-use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::oauth_server::disclosure::limit_access_claims;
 use gotrue_rules::domain::policy::HookKind;
 use gotrue_rules::domain::session::Session;

@@ -1,8 +1,8 @@
 //! Creates a session with given authentication methods and expiry, for test environments.
 
+use foundation::error::{Error, Result};
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
 use gotrue_rules::domain::claims;
-use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::session::AmrClaim;
 use gotrue_rules::domain::user::User;
 use platform::store::OrInternalError;

@@ -1,7 +1,7 @@
 //! Builds the user of a sign-up: password, identity and metadata.
 
+use foundation::error::Result;
 use gotrue_rules::domain::contact::Contact;
-use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::identity::{app_metadata_with_providers, identity_for_contact, sign_up_identity_data};
 use gotrue_rules::domain::sign_up::{NewUserIds, build_user, response_view};
 use gotrue_rules::domain::user::{Identity, User};

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use foundation::limits::{LimitKey, Quota};
+use foundation::limits_policy::TargetLimits;
 use gotrue_rs::testing::{PASSWORD, World};
-use gotrue_rules::domain::policy::TargetLimits;
 use http::Method;
 use serde_json::json;
 

@@ -1,8 +1,8 @@
 //! Manual linking, and invitations accepted through a provider.
 
+use foundation::error::Result;
 use gotrue_rs::services::linking::{self, ExternalUser, LinkOutcome};
 use gotrue_rs::testing::{PASSWORD, TestUser, World};
-use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::external::profile::ProviderProfile;
 use gotrue_rules::domain::policy::MailKind;
 use serde_json::json;

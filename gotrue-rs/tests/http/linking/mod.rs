@@ -5,10 +5,10 @@ mod concurrency;
 mod sign_in;
 mod strict;
 
+use foundation::error::Result;
 use gotrue_rs::request_context::RequestContext;
 use gotrue_rs::services::linking::{self, ExternalUser, LinkOutcome};
 use gotrue_rs::testing::World;
-use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::external::profile::{Claims, ProviderEmail, ProviderProfile};
 use gotrue_rules::domain::user::User;
 use http::{HeaderMap, Method};

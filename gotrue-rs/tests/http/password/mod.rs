@@ -7,8 +7,8 @@ mod session_keys;
 
 use std::collections::BTreeMap;
 
+use foundation::encryption::Encryption;
 use foundation::secret::SecretKey;
-use gotrue_rules::domain::policy::Encryption;
 
 /// Two keys, of which one may encrypt.
 fn encryption(encrypt_with: Option<&str>) -> Encryption {

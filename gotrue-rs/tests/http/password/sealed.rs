@@ -3,9 +3,10 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use chrono::TimeDelta;
+use foundation::encryption::Encryption;
 use foundation::secret::SecretKey;
 use gotrue_rs::testing::{PASSWORD, World};
-use gotrue_rules::domain::policy::{Encryption, Policy, SecurityPolicy};
+use gotrue_rules::domain::policy::{Policy, SecurityPolicy};
 use platform::sealing;
 use serde_json::{Value, json};
 use uuid::Uuid;

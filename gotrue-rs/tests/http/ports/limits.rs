@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use foundation::limits::{Bucket, LimitKey, Quota};
-use gotrue_rules::domain::policy::LimitsPolicy;
+use foundation::limits_policy::LimitsPolicy;
 use http::HeaderMap;
 use platform::limits::{ClientRequest, CountedEvent, LimitedRoute, QuotaKind, RateLimits, find_key};
 use proptest::prelude::*;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use foundation::encryption::Encryption;
 use foundation::secret::SecretKey;
-use gotrue_rules::domain::policy::Encryption;
 use platform::entropy::Entropy;
 use platform::sealing::{SealingError, seal, unseal};
 use proptest::prelude::*;

@@ -36,7 +36,7 @@ const AUTH_CRATE_USERS: [&str; 3] =
     ["crates/basalt/Cargo.toml", "crates/desk/Cargo.toml", "crates/test-bench/Cargo.toml"];
 
 /// The crates of the repository that `platform` may import.
-const PLATFORM_DEPENDENCIES: [&str; 4] = ["foundation", "gotrue-rules", "http-edge", "telemetry"];
+const PLATFORM_DEPENDENCIES: [&str; 3] = ["foundation", "http-edge", "telemetry"];
 
 #[test]
 fn only_named_crates_depend_on_the_auth_crate() {

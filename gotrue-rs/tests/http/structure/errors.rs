@@ -3,23 +3,23 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use gotrue_rules::domain::error::document::render_document;
-use gotrue_rules::domain::error::{ErrorCode, OAuthErrorCode};
+use foundation::error::document::render_document;
+use foundation::error::{ErrorCode, OAuthErrorCode};
 
 use super::source::{list_files, read_text, relative_path, repository_root, without_unit_tests};
 use super::tokens::{code_and_comments, is_word_character, string_literals};
 
 /// The crates that respond with an [`ErrorCode`].
-const API_CRATES: [&str; 5] = ["crates/gotrue-rules", "crates/platform", "gotrue-rs", "functions-rs", "crates/basalt"];
+const API_CRATES: [&str; 6] =
+    ["crates/foundation", "crates/gotrue-rules", "crates/platform", "gotrue-rs", "functions-rs", "crates/basalt"];
 
 /// The crates that respond with an [`OAuthErrorCode`].
 ///
 /// The provider for development in `crates/basalt` is another server.
-const OAUTH_CRATES: [&str; 3] = ["crates/gotrue-rules", "crates/platform", "gotrue-rs"];
+const OAUTH_CRATES: [&str; 4] = ["crates/foundation", "crates/gotrue-rules", "crates/platform", "gotrue-rs"];
 
 /// The files that define the texts of the codes.
-const DEFINITIONS: [&str; 2] =
-    ["crates/gotrue-rules/src/domain/error/code.rs", "crates/gotrue-rules/src/domain/error/oauth_code.rs"];
+const DEFINITIONS: [&str; 2] = ["crates/foundation/src/error/code.rs", "crates/foundation/src/error/oauth_code.rs"];
 
 /// Literals that equal the text of a code and mean something else: file, text, reason.
 const ALLOWED_LITERALS: &[(&str, &str, &str)] = &[

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use foundation::limits_policy::TargetLimits;
+use gotrue_rules::domain::policy::Policy;
 use gotrue_rules::domain::policy::hardening::{SWITCHES, render_document};
-use gotrue_rules::domain::policy::{Policy, TargetLimits};
 
 use super::source::{list_files, read_text, relative_path, repository_root, without_unit_tests};
 use super::tokens::code_and_comments;

@@ -335,7 +335,7 @@ fn unknown_column(table: ImportTable, column: &str) -> ImportError {
 
 fn validate_value(kind: ColumnKind, value: Value) -> Result<Option<Value>, ImportError> {
     let text = |value: &Value| value.as_str().map(str::to_owned).ok_or_else(|| "a text is wanted".to_owned());
-    let message = |error: crate::domain::error::Error| error.message().to_owned();
+    let message = |error: foundation::error::Error| error.message().to_owned();
     Ok(Some(match kind {
         ColumnKind::Pending => return Ok(None),
         ColumnKind::Id => json!(Uuid::parse_str(&text(&value)?).map_err(|_| "a UUID is wanted")?),

@@ -1,11 +1,11 @@
 //! Validates bodies of custom providers in the reference's order, and builds or changes providers.
 
+use foundation::error::{Error, ErrorCode, Result};
 use foundation::time::Time;
 use serde_json::Map;
 use uuid::Uuid;
 
 use super::{CustomProvider, IDENTIFIER_PREFIX, Protocol};
-use crate::domain::error::{Error, ErrorCode, Result};
 use crate::domain::external::authorization_url::RESERVED_PARAMS;
 use crate::wire::requests::CustomProviderBody;
 

@@ -3,9 +3,9 @@
 
 use std::net::IpAddr;
 
+use foundation::error::{Error, Result};
 use url::Host;
 
-use crate::domain::error::{Error, Result};
 use crate::domain::redirect::go_url::Url;
 use crate::domain::redirect::is_loopback_or_unspecified;
 

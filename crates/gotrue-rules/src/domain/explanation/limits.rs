@@ -3,10 +3,9 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use foundation::time::Time;
-
-use super::record::DecisionRecord;
+use foundation::explanation::DecisionRecord;
 use foundation::limits::{Bucket, Quota};
+use foundation::time::Time;
 
 /// What an explanation says about a limit that refused a request.
 #[derive(Debug, Clone)]

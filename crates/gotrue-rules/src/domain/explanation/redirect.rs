@@ -1,6 +1,7 @@
 //! Explains why a redirect target is not used.
 
-use super::record::DecisionRecord;
+use foundation::explanation::DecisionRecord;
+
 use crate::domain::redirect::AllowList;
 
 /// The longest part of a target that is logged, in characters.

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use foundation::explanation::DecisionRecord;
 use foundation::time::Time;
 
-use super::record::DecisionRecord;
 use crate::domain::policy::{RefreshPolicy, SessionPolicy};
 use crate::domain::session::Session;
 use crate::domain::session_rules::{SessionValidity, last_refreshed_at};

@@ -2,10 +2,9 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use foundation::explanation::DecisionRecord;
 use foundation::time::Time;
 use serde_json::Value;
-
-use super::record::DecisionRecord;
 
 /// The longest token that is read.
 const MAX_TOKEN_BYTES: usize = 16 * 1024;

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use foundation::error::WeakPasswordReason;
+use foundation::explanation::DecisionRecord;
 use foundation::time::Time;
 
-use super::record::DecisionRecord;
-use crate::domain::password::{WeakPassword, WeakPasswordReason};
+use crate::domain::password::WeakPassword;
 use crate::domain::policy::PasswordPolicy;
 
 /// What became of a one-time code or link.

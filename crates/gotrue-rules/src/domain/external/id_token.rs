@@ -8,16 +8,15 @@ use std::collections::BTreeMap;
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use foundation::error::{Error, OAuthErrorCode, Result};
 use foundation::time::Time;
-use serde::{Deserialize, Deserializer};
-
 pub use selection::{
     AcceptedIdTokens, PresentedIdToken, select_provider, select_stored_provider, stored_provider_name,
 };
+use serde::{Deserialize, Deserializer};
 
 use super::issuers;
 use super::jws::{Algorithm, CompactJws};
-use crate::domain::error::{Error, OAuthErrorCode, Result};
 use crate::wire::go_json::{Document, NumericDate, OneOrMany};
 
 /// Accepted clock skew for `nbf` and `iat`, in seconds. `exp` has no leeway.

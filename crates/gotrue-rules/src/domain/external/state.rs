@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use foundation::error::{Error, ErrorCode, Result};
 use foundation::time::Time;
 use uuid::Uuid;
 
-use crate::domain::error::{Error, ErrorCode, Result};
 use crate::wire::uuid::parse_uuid;
 
 /// The lifetime of a stored PKCE verifier for a provider.

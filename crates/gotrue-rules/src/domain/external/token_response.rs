@@ -8,6 +8,7 @@ use std::error::Error;
 use std::fmt::{self, Debug, Display, Formatter};
 use std::time::Duration;
 
+use foundation::percent_escapes::has_valid_escapes;
 use oauth2::basic::BasicTokenType;
 use oauth2::http::header::{CONTENT_TYPE, HeaderValue};
 use oauth2::http::{Response, StatusCode};
@@ -16,7 +17,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::provider::{ProviderResponseError, ProviderTokenResponse};
-use crate::domain::redirect::go_url::has_valid_escapes;
 use crate::wire::go_json::{Document, WholeNumber};
 
 /// A successful token response with members that may be absent or of other types than the standard's.
@@ -239,13 +239,13 @@ fn parse_json(body: &[u8]) -> Result<(TokenResponseJson, Map<String, Value>), Pr
 
 #[cfg(test)]
 mod tests {
+    use foundation::secret::Secret;
     use oauth2::{AuthType, HttpRequest, TokenUrl};
     use serde_json::json;
 
     use super::*;
     use crate::domain::external::provider::ClientAuth;
     use crate::domain::external::token_request::ProviderTokenRequest;
-    use foundation::secret::Secret;
 
     /// Requests tokens from a provider that sends this response.
     fn request(status: u16, kind: &str, body: &[u8]) -> Result<TolerantTokenResponse, ProviderResponseError> {

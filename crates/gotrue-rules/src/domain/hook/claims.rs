@@ -1,8 +1,8 @@
 //! Validation of the claims that the custom access token hook returns.
 
+use foundation::error::{Error, Result};
 use serde_json::{Map, Value};
 
-use super::super::error::{Error, Result};
 use super::malformed_output;
 use crate::wire::go_json::{Document, JsonType};
 

@@ -1,9 +1,9 @@
 //! Manual linking: which identities a user may link and unlink, and the user's address afterwards.
 
+use foundation::error::{Error, ErrorCode, Result};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::super::error::{Error, ErrorCode, Result};
 use super::super::identity::app_metadata_with_providers;
 use super::super::policy::{MfaPolicy, SecurityPolicy};
 use super::super::session::Session;

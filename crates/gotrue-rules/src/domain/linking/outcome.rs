@@ -1,12 +1,12 @@
 //! Computes the changes to a user when an external identity signs in or is linked.
 
+use foundation::error::{Error, ErrorCode, OAuthErrorCode, Result};
 use foundation::time::Time;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::super::audit::{AuditAction, AuditEntry};
 use super::super::ban::{BannedAttempt, require_not_banned};
-use super::super::error::{Error, ErrorCode, OAuthErrorCode, Result};
 use super::super::identity::{app_metadata_with_providers, merge_metadata};
 use super::super::policy::Policy;
 use super::super::sign_up::require_sign_up_enabled;

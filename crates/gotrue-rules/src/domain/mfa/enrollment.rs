@@ -1,11 +1,11 @@
 //! Rules of factor enrollment: limits, name conflicts and replaced factors.
 
+use foundation::error::{Error, ErrorCode, Result};
 use foundation::time::Time;
 use uuid::Uuid;
 
 use super::FactorType;
 use crate::domain::contact::Phone;
-use crate::domain::error::{Error, ErrorCode, Result};
 use crate::domain::policy::MfaPolicy;
 use crate::domain::session::Session;
 use crate::domain::user::{Factor, User};

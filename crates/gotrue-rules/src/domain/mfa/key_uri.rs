@@ -1,8 +1,7 @@
 //! Formats `otpauth://` key URIs with the reference's parameter order and escaping.
 
+use foundation::error::{Error, Result};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-
-use crate::domain::error::{Error, Result};
 
 /// The characters that Go escapes in a segment of a path.
 pub const PATH_SEGMENT_ESCAPES: &AsciiSet = &NON_ALPHANUMERIC

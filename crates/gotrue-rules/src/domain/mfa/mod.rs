@@ -6,7 +6,8 @@ pub mod recovery_codes;
 pub mod totp;
 pub mod verification;
 
-use super::error::{Error, ErrorCode, Result};
+use foundation::error::{Error, ErrorCode, Result};
+
 use super::policy::MfaPolicy;
 use super::session::Session;
 use super::user::Factor;

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use foundation::error::{Error, ErrorCode, Result};
 use foundation::time::Time;
 use uuid::Uuid;
 
 use super::FactorType;
-use crate::domain::error::{Error, ErrorCode, Result};
 use crate::domain::policy::{MfaPolicy, RecoveryCodesPolicy};
 use crate::domain::session::Session;
 use crate::domain::user::Factor;

@@ -3,12 +3,12 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
+use foundation::error::{Error, ErrorCode, Result};
 use foundation::time::Time;
 use subtle::ConstantTimeEq;
 use uuid::Uuid;
 
 use super::FactorType;
-use crate::domain::error::{Error, ErrorCode, Result};
 use crate::domain::policy::MfaPolicy;
 use crate::domain::session::Session;
 use crate::domain::step_up::is_step_up_required;

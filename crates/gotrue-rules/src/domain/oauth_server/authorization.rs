@@ -1,10 +1,10 @@
 //! Authorization requests (RFC 6749 §4.1.1) and the user's consent.
 
+use foundation::error::{Error, ErrorCode};
 use foundation::time::Time;
 use uuid::Uuid;
 
 use super::{resource, scope};
-use crate::domain::error::{Error, ErrorCode};
 use crate::domain::pkce::{Challenge, ChallengeMethod};
 use crate::domain::policy::OAuthServerPolicy;
 

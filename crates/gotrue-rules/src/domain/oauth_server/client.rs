@@ -1,9 +1,8 @@
 //! OAuth clients: applications that use this server for sign-in.
 
+use foundation::error::{Error, ErrorCode};
 use foundation::time::Time;
 use uuid::Uuid;
-
-use crate::domain::error::{Error, ErrorCode};
 
 /// Supported grant types, in the order of the metadata document.
 pub const GRANT_TYPES: [&str; 2] = ["authorization_code", "refresh_token"];

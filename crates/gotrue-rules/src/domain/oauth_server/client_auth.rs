@@ -4,12 +4,12 @@ use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, URL_SAFE_NO_PAD};
+use foundation::error::{Error, ErrorCode, Result};
 use percent_encoding::percent_decode_str;
 use subtle::ConstantTimeEq as _;
 use uuid::Uuid;
 
 use super::client::{AuthMethod, OAuthClient};
-use crate::domain::error::{Error, ErrorCode, Result};
 use crate::wire::uuid::parse_uuid;
 
 /// Padded base64 that ignores trailing bits, as Go decodes it.

@@ -3,7 +3,7 @@
 //! The token is otherwise a full access token of the user: it could set a password, change factors and grant more
 //! scopes.
 
-use crate::domain::error::{Error, ErrorCode};
+use foundation::error::{Error, ErrorCode};
 
 /// Routes that a client needs: user claims and sign-out.
 const ALLOWED_ROUTES: [(&str, &str); 3] = [("GET", "/oauth/userinfo"), ("GET", "/user"), ("POST", "/logout")];

@@ -1,10 +1,10 @@
 //! Exchange of an authorization code for tokens (RFC 6749 §4.1.3, RFC 7636 §4.6).
 
+use foundation::error::{Error, OAuthErrorCode, Result};
 use foundation::time::Time;
 use uuid::Uuid;
 
 use super::authorization::Authorization;
-use crate::domain::error::{Error, OAuthErrorCode, Result};
 
 /// Parameters of a code exchange; empty where absent.
 #[derive(Debug, Clone, Copy, Default)]

@@ -1,8 +1,9 @@
 //! Validation of client registrations (RFC 7591) and of client updates.
 
+use foundation::error::{Error, Result};
+
 use super::client::{AuthMethod, ClientType, GRANT_TYPES, OAuthClient};
 use super::redirect_uri::{self, RedirectUriRules};
-use crate::domain::error::{Error, Result};
 use crate::domain::redirect::go_url::Url;
 
 /// Maximum number of redirect URIs of a client.

@@ -1,9 +1,10 @@
 //! The hardened profile of `basalt serve`, in its only definition.
 
 use foundation::limits::LimitKey;
+use foundation::limits_policy::TargetLimits;
 use ipnet::IpNet;
 
-use super::{MetadataLimits, PasswordHash, Policy, RequestSignature, TargetLimits};
+use super::{MetadataLimits, PasswordHash, Policy, RequestSignature};
 
 impl Policy {
     /// Returns the policy with all hardening of `basalt serve`; for the reasons see [`super::hardening`].

@@ -9,7 +9,6 @@ mod factors;
 mod hardened;
 pub mod hardening;
 mod hooks;
-mod limits;
 mod mail;
 mod oauth;
 mod operation;
@@ -17,15 +16,16 @@ mod security;
 mod site;
 mod sms;
 
+use foundation::limits_policy::LimitsPolicy;
+
 pub use accounts::{BloomFilter, HibpPolicy, PasswordHash, PasswordPolicy, RefreshPolicy, SessionPolicy, SignUpPolicy};
 pub use external::{ExternalPolicy, ExternalProviderSettings, PROVIDERS};
 pub use factors::{MfaPolicy, PasskeyPolicy, PhoneFactorPolicy, RecoveryCodesPolicy, RelyingParty, WebAuthnPolicy};
 pub use hooks::{Hook, HookKind, HookTarget, HooksPolicy};
-pub use limits::{LimitsPolicy, TargetLimits};
 pub use mail::{AddressCheck, LinkPaths, MailKind, MailPolicy, TemplateFetch};
 pub use oauth::{CustomOAuthPolicy, OAuthServerPolicy, RequestSignature, SamlPolicy, Web3ChainPolicy, Web3Policy};
 pub use operation::{ExperimentalPolicy, IndexWorkerPolicy, OperationPolicy, RetentionPolicy};
-pub use security::{CaptchaPolicy, CaptchaProvider, Encryption, SecurityPolicy};
+pub use security::{CaptchaPolicy, CaptchaProvider, SecurityPolicy};
 pub use site::{ApiPolicy, JwtPolicy, MetadataLimits, SitePolicy};
 pub use sms::{SmsPolicy, SmsProvider};
 

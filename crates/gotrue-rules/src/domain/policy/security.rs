@@ -1,9 +1,9 @@
 //! Policy for captcha, linking, reauthentication and encryption at rest.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use foundation::secret::{Secret, SecretKey};
+use foundation::encryption::Encryption;
+use foundation::secret::Secret;
 
 /// Captcha, linking, reauthentication, encryption at rest. Everything is off by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -54,21 +54,4 @@ pub enum CaptchaProvider {
     Hcaptcha,
     /// Cloudflare Turnstile.
     Turnstile,
-}
-
-/// Encryption of secrets in the database. Off by default.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Encryption {
-    /// Id of the key for new secrets, one of `keys`; absent: they are stored unencrypted.
-    pub encrypt_with: Option<String>,
-    /// Decryption keys by id.
-    pub keys: BTreeMap<String, SecretKey>,
-}
-
-impl Encryption {
-    /// Returns the key for new secrets, and its id.
-    pub fn encryption_key(&self) -> Option<(&str, &SecretKey)> {
-        let id = self.encrypt_with.as_deref()?;
-        self.keys.get(id).map(|key| (id, key))
-    }
 }

@@ -243,13 +243,6 @@ impl Url {
     }
 }
 
-/// Whether two hexadecimal digits follow each `%`.
-pub fn has_valid_escapes(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_hexdigit);
-    bytes.iter().enumerate().all(|(at, byte)| *byte != b'%' || (is_digit(at + 1) && is_digit(at + 2)))
-}
-
 /// Form-encodes members, sorted by name, as Go's `Values.Encode` does.
 pub fn form_encode(members: &[(Vec<u8>, Vec<u8>)]) -> String {
     let mut sorted: Vec<_> = members.iter().collect();

@@ -4,11 +4,11 @@
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
 use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
+use foundation::error::{Error, ErrorCode, Result};
 use uuid::Uuid;
 
 use super::error::SamlError;
 use super::response::unverified_issuer;
-use crate::domain::error::{Error, ErrorCode, Result};
 use crate::domain::external::profile::ProviderEmail;
 use crate::domain::redirect::go_url::Url;
 use crate::wire::uuid::parse_uuid;

@@ -1,9 +1,9 @@
 //! Builds a profile from an assertion: a persistent id, an address, and mapped claims.
 
+use foundation::error::{Error, ErrorCode, Result};
 use serde_json::{Map, Value};
 
 use super::assertion::Assertion;
-use crate::domain::error::{Error, ErrorCode, Result};
 use crate::domain::external::claims;
 use crate::domain::external::profile::{ProviderEmail, ProviderProfile};
 use crate::domain::sso::mapping::{self, AttributeMapping};

@@ -1,10 +1,10 @@
 //! Updates an SSO provider with the body of a `PUT`.
 
+use foundation::error::{Error, ErrorCode, Result};
 use foundation::time::Time;
 
 use super::SsoProvider;
 use super::creation::{EntityMetadata, NameOwner, find_domain_owner, validate_formats, validate_metadata_source};
-use crate::domain::error::{Error, ErrorCode, Result};
 use crate::wire::requests::AdminSsoProvider;
 
 /// Validates the body independently of stored data; all errors are 400 `validation_failed`.

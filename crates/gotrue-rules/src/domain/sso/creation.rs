@@ -1,10 +1,10 @@
 //! Validates and builds a new SSO provider.
 
+use foundation::error::{Error, ErrorCode, Result};
 use foundation::time::Time;
 use uuid::Uuid;
 
 use super::{NAME_ID_FORMATS, SamlProvider, SsoProvider};
-use crate::domain::error::{Error, ErrorCode, Result};
 use crate::wire::requests::AdminSsoProvider;
 
 /// Validates the body independently of stored data, in the reference's order.

@@ -2,10 +2,10 @@
 //! The XML is untrusted; see [`xml`](crate::domain::saml::xml) for the limits.
 
 use chrono::TimeDelta;
+use foundation::error::Error;
 use foundation::time::Time;
 
 use super::creation::EntityMetadata;
-use crate::domain::error::Error;
 use crate::domain::saml::xml::{XmlDocument, XmlNode};
 use crate::domain::saml::{DSIG, METADATA, XmlError, instant};
 

@@ -6,10 +6,10 @@ pub mod mapping;
 pub mod metadata;
 pub mod start;
 
+use foundation::error::{Error, ErrorCode};
 use foundation::time::Time;
 use uuid::Uuid;
 
-use super::error::{Error, ErrorCode};
 use crate::wire::uuid::parse_uuid;
 use mapping::AttributeMapping;
 

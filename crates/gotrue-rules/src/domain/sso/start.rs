@@ -1,9 +1,9 @@
 //! Starts an SSO sign-in: selects the provider and validates the request.
 
+use foundation::error::{Error, ErrorCode, Result};
 use uuid::Uuid;
 
 use super::SsoProvider;
-use crate::domain::error::{Error, ErrorCode, Result};
 use crate::domain::pkce::{Challenge, UnknownMethod, validate_challenge_pair};
 use crate::wire::requests::SsoRequest;
 
@@ -55,12 +55,12 @@ pub fn redirect_binding_unsupported() -> Error {
 
 #[cfg(test)]
 mod tests {
+    use foundation::time::Time;
     use serde_json::{Value, json};
 
     use super::super::creation::{self, EntityMetadata};
     use super::*;
     use crate::wire::requests::AdminSsoProvider;
-    use foundation::time::Time;
 
     fn request(body: &Value) -> SsoRequest {
         SsoRequest::decode(body.to_string().as_bytes()).unwrap()

@@ -3,8 +3,8 @@
 use base64::Engine;
 use base64::alphabet::URL_SAFE;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use foundation::error::{Error, Result};
 
-use crate::domain::error::{Error, Result};
 use crate::domain::policy::{Web3ChainPolicy, Web3Policy};
 
 /// A blockchain.

@@ -9,9 +9,9 @@ mod validation;
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use foundation::error::{Error, ErrorCode, OAuthErrorCode, PublicText, Result};
 use serde_json::{Map, Value, json};
 
-use crate::domain::error::{Error, ErrorCode, OAuthErrorCode, PublicText, Result};
 use crate::domain::external::profile::{Claims, ProviderProfile};
 use crate::domain::policy::Web3Policy;
 use crate::wire::requests::Web3Grant;

@@ -1,10 +1,10 @@
 //! Validates origin and time of a message whose signature is verified.
 
+use foundation::error::{Error, OAuthErrorCode, Result};
 use foundation::time::Time;
 
 use super::chain::Chain;
 use super::message::SignInMessage;
-use crate::domain::error::{Error, OAuthErrorCode, Result};
 use crate::domain::policy::Web3Policy;
 
 /// What a message is validated against.

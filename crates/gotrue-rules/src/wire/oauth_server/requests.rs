@@ -1,7 +1,8 @@
 //! Request bodies of the OAuth server.
 //! Data after the JSON value is ignored, except in client credentials.
 
-use crate::domain::error::{Error, ErrorCode, Result};
+use foundation::error::{Error, ErrorCode, Result};
+
 use crate::domain::oauth_server::registration::{ClientChanges, ClientRegistrationRequest};
 use crate::wire::go_json::{self, Object};
 

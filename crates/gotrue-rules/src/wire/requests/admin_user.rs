@@ -1,8 +1,8 @@
 //! Bodies of `POST /admin/users`, `PUT` and `DELETE /admin/users/{id}`.
 
+use foundation::error::Result;
 use serde_json::{Map, Value};
 
-use crate::domain::error::Result;
 use crate::wire::go_json::Object;
 
 /// User data of an administrator's request; texts are `""` if absent.

@@ -1,6 +1,7 @@
 //! The captcha token in a request body.
 
-use crate::domain::error::Result;
+use foundation::error::Result;
+
 use crate::wire::go_json::Object;
 
 /// The captcha token of a request.

@@ -1,9 +1,9 @@
 //! The body of `POST` and `PUT /admin/custom-providers`.
 
+use foundation::error::Result;
 use foundation::secret::Secret;
 use serde_json::{Map, Value};
 
-use crate::domain::error::Result;
 use crate::wire::go_json::Object;
 
 /// The body of a new or changed custom provider; strings are empty if absent.

@@ -1,9 +1,9 @@
 //! Bodies of `/factors` and `/admin/users/{id}/factors`. Strings are empty if absent.
 
+use foundation::error::{Error, ErrorCode, Result};
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::domain::error::{Error, ErrorCode, Result};
 use crate::wire::go_json::Object;
 use crate::wire::uuid::parse_uuid;
 

@@ -1,6 +1,7 @@
 //! The body of `POST /token?grant_type=id_token`.
 
-use crate::domain::error::{Error, OAuthErrorCode, Result};
+use foundation::error::{Error, OAuthErrorCode, Result};
+
 use crate::domain::external::id_token::PresentedIdToken;
 use crate::wire::go_json::Object;
 

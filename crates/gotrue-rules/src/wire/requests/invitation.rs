@@ -1,8 +1,8 @@
 //! Bodies of `POST /invite` and `POST /admin/generate_link`.
 
+use foundation::error::Result;
 use serde_json::{Map, Value};
 
-use crate::domain::error::Result;
 use crate::wire::go_json::Object;
 
 /// The body of `POST /invite`; `email` is `""` if absent.

@@ -1,9 +1,9 @@
 //! The body of `POST /magiclink`.
 
+use foundation::error::{self, Error, ErrorCode};
 use serde_json::{Map, Value};
 
 use super::pkce::PkceParameters;
-use crate::domain::error::{self, Error, ErrorCode};
 use crate::wire::go_json::{self, Object};
 
 /// A request for a magic link; texts are `""` if absent.

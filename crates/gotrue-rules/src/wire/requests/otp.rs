@@ -1,9 +1,9 @@
 //! The body of `POST /otp`.
 
+use foundation::error::Result;
 use serde_json::{Map, Value};
 
 use super::pkce::PkceParameters;
-use crate::domain::error::Result;
 use crate::wire::go_json::Object;
 
 /// A request for a one-time code or link; texts are `""` if absent.

@@ -1,9 +1,9 @@
 //! Bodies of the passkey endpoints.
 
+use foundation::error::{Error, Result};
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::domain::error::{Error, Result};
 use crate::wire::go_json::Object;
 use crate::wire::uuid::parse_uuid;
 

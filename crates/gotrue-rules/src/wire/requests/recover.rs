@@ -1,7 +1,8 @@
 //! The body of `POST /recover`.
 
+use foundation::error::Result;
+
 use super::pkce::PkceParameters;
-use crate::domain::error::Result;
 use crate::wire::go_json::Object;
 
 /// A password recovery request; texts are `""` if absent.

@@ -1,7 +1,8 @@
 //! The body of `POST /resend`.
 
+use foundation::error::Result;
+
 use super::pkce::PkceParameters;
-use crate::domain::error::Result;
 use crate::wire::go_json::Object;
 
 /// A request to resend a message; texts are `""` if absent.

@@ -1,9 +1,9 @@
 //! The body of `POST /signup`.
 
+use foundation::error::Result;
 use serde_json::{Map, Value};
 
 use super::pkce::PkceParameters;
-use crate::domain::error::Result;
 use crate::wire::go_json::Object;
 
 /// A sign-up request; texts are `""` if absent.

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use foundation::error::{Error, ErrorCode, Result};
 use serde_json::Value;
 use uuid::Uuid;
 
 use super::pkce::PkceParameters;
-use crate::domain::error::{Error, ErrorCode, Result};
 use crate::domain::sso::mapping::{AttributeMapping, AttributeSource};
 use crate::wire::go_json::{self, Object};
 use crate::wire::uuid::parse_uuid;

@@ -1,6 +1,7 @@
 //! Bodies of `POST /token`, one per grant.
 
-use crate::domain::error::Result;
+use foundation::error::Result;
+
 use crate::wire::go_json::Object;
 
 /// The body of `grant_type=password`; texts are `""` if absent.

@@ -1,6 +1,7 @@
 //! The body of `POST /verify`.
 
-use crate::domain::error::Result;
+use foundation::error::Result;
+
 use crate::wire::go_json::Object;
 
 /// A verification request; texts are `""` if absent.

@@ -4,10 +4,10 @@
 //!
 //! A quota is checked again under a lock.
 
+use foundation::error::{Error, Result};
 use foundation::secret::Secret;
 use gotrue_rules::domain::custom_provider::rules::{build_provider, check_quota, identifier_taken, validate_new};
 use gotrue_rules::domain::custom_provider::{CustomProvider, Protocol};
-use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::wire::custom_provider::CustomProviderJson;
 use gotrue_rules::wire::requests::CustomProviderBody;
 use http::StatusCode;

@@ -1,7 +1,7 @@
 //! `DELETE /admin/custom-providers/{identifier}`: deletes a provider. Its users stay.
 
+use foundation::error::Result;
 use gotrue_rules::domain::custom_provider::rules::provider_not_found;
-use gotrue_rules::domain::error::Result;
 use platform::store::OrInternalError;
 
 use super::path_identifier;

@@ -1,7 +1,7 @@
 //! `GET /admin/custom-providers`.
 
+use foundation::error::Result;
 use gotrue_rules::domain::custom_provider::rules::parse_type_filter;
-use gotrue_rules::domain::error::Result;
 use gotrue_rules::wire::custom_provider::CustomProvidersJson;
 use platform::store::OrInternalError;
 

@@ -6,9 +6,9 @@ pub mod list;
 pub mod read;
 pub mod update;
 
+use foundation::error::Result;
 use gotrue_rules::domain::custom_provider::CustomProvider;
 use gotrue_rules::domain::custom_provider::rules::{provider_not_found, validate_identifier};
-use gotrue_rules::domain::error::Result;
 use platform::store::OrInternalError;
 
 use crate::request_context::RequestContext;

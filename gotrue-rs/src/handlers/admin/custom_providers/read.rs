@@ -1,6 +1,6 @@
 //! `GET /admin/custom-providers/{identifier}`.
 
-use gotrue_rules::domain::error::Result;
+use foundation::error::Result;
 use gotrue_rules::wire::custom_provider::CustomProviderJson;
 
 use super::{load_provider, path_identifier};

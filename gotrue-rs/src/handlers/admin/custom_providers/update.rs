@@ -2,10 +2,10 @@
 //!
 //! Identifier and type cannot change.
 
+use foundation::error::{Error, Result};
 use foundation::secret::Secret;
 use gotrue_rules::domain::custom_provider::Protocol;
 use gotrue_rules::domain::custom_provider::rules::{provider_not_found, validate_shared_members};
-use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::wire::custom_provider::CustomProviderJson;
 use gotrue_rules::wire::requests::CustomProviderBody;
 

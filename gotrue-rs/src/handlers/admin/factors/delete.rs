@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use foundation::error::Result;
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
-use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::mfa::{factor_not_found, stored_amr_method};
 use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::factor::FactorJson;

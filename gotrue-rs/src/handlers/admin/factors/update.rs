@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use foundation::error::Result;
 use gotrue_rules::domain::admin_user::admin_actor;
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
 use gotrue_rules::domain::contact::Phone;
-use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::mfa::{FactorType, enrollment, factor_not_found};
 use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::factor::FactorJson;

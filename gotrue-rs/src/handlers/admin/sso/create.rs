@@ -2,7 +2,7 @@
 //!
 //! No connection is held while its metadata is fetched.
 
-use gotrue_rules::domain::error::{Error, Result};
+use foundation::error::{Error, Result};
 use gotrue_rules::domain::sso::creation;
 use gotrue_rules::wire::requests::AdminSsoProvider;
 use gotrue_rules::wire::sso::SsoProviderJson;

@@ -1,6 +1,6 @@
 //! `GET /admin/sso/providers`: lists providers, optionally by resource id or its prefix.
 
-use gotrue_rules::domain::error::Result;
+use foundation::error::Result;
 use gotrue_rules::wire::sso::SsoProvidersJson;
 
 use super::super::query_parameter;

@@ -6,7 +6,7 @@ pub mod list;
 pub mod read;
 pub mod update;
 
-use gotrue_rules::domain::error::Result;
+use foundation::error::Result;
 use gotrue_rules::domain::sso::creation::EntityMetadata;
 use gotrue_rules::domain::sso::metadata::IdentityProvider;
 use gotrue_rules::wire::requests::AdminSsoProvider;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gotrue_rules::domain::error::Result;
+use foundation::error::Result;
 use gotrue_rules::domain::sso::SsoProvider;
 use gotrue_rules::wire::sso::SsoProviderJson;
 

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use gotrue_rules::domain::error::{Error, Result, WrappingError};
+use foundation::error::{Error, Result, WrappingError};
 use gotrue_rules::domain::sso::change::{self, SsoProviderChange, apply_update, conflict};
 use gotrue_rules::domain::sso::creation::NameOwner;
 use gotrue_rules::domain::sso::{SsoProvider, provider_not_found};

@@ -7,8 +7,8 @@ pub mod verify;
 
 use std::sync::Arc;
 
+use foundation::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
-use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::mfa::enrollment::name_conflict;
 use gotrue_rules::domain::mfa::recovery_codes::{
     RecoveryCodesChange, already_enrolled, draw_codes, factor_name, has_usable_other, not_enrolled,

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use foundation::error::{Error, Result};
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
-use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::mfa::recovery_codes::{is_plausible_code, normalize_code, verification_locked};
 use gotrue_rules::domain::mfa::verification::wrong_code;
 use gotrue_rules::domain::mfa::{FactorStep, FactorType};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gotrue_rules::domain::error::Result;
+use foundation::error::Result;
 use gotrue_rules::domain::linking::manual::require_aal2_for_linking;
 use gotrue_rules::wire::external::UrlJson;
 

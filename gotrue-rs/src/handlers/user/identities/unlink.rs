@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gotrue_rules::domain::error::{Error, ErrorCode, Result};
+use foundation::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::linking::manual::require_aal2_for_linking;
 use gotrue_rules::wire::uuid::parse_uuid;
 use serde_json::{Map, Value};

@@ -10,8 +10,8 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use chrono::TimeDelta;
+use foundation::error::Result;
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
-use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::refresh::{
     PresentedRefreshToken, RefreshTokenKey, SignedToken, StoredRefreshToken, StoredTokenDecision, already_used,
     decide_stored, require_active_session, should_upgrade, token_not_found, too_many_concurrent_requests,

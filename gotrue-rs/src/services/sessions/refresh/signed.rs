@@ -3,8 +3,8 @@
 //! One statement reads session and key, and the process verifies the signature. The fast path then advances the counter
 //! in one statement, if session and key are still as they were read.
 
+use foundation::error::Result;
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
-use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::refresh::{
     RefreshTokenKey, SignedToken, SignedTokenDecision, already_used, counter_not_issued, decide_signed,
     require_active_session, token_not_found,

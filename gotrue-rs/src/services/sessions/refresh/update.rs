@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
+use foundation::error::{Error, Result};
 use foundation::time::Time;
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry, build_audit_payload};
-use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::refresh::{RefreshTokenKey, require_same_client};
 use gotrue_rules::domain::session::Session;
 use gotrue_rules::domain::session_rules::SessionContext;

@@ -1,7 +1,8 @@
 //! Selects the provider whose ID token a client presents, by provider name or issuer.
 
+use foundation::error::{Error, ErrorCode, Result};
+
 use crate::domain::custom_provider::{CustomProvider, Protocol};
-use crate::domain::error::{Error, ErrorCode, Result};
 use crate::domain::external::{issuers, jws};
 use crate::domain::policy::{ExternalPolicy, ExternalProviderSettings};
 use crate::wire::go_quote::go_quote;

@@ -1,10 +1,10 @@
 //! Tests of the changes to a user and of sign-in refusals.
 
 use chrono::TimeDelta;
+use foundation::error::{Error, Result};
 use serde_json::Value;
 
 use super::*;
-use crate::domain::error::{Error, Result};
 use crate::domain::linking::outcome::{
     LinkingOutcome, NewAccount, NewIdentity, accept_invitation, apply_decision, link_identity,
 };

@@ -1,6 +1,6 @@
-//! Rate limits and sending quotas.
+//! Configured rate limits and sending quotas.
 
-use foundation::limits::{Bucket, LimitKey, Quota};
+use crate::limits::{Bucket, LimitKey, Quota};
 
 /// Rate limits and sending quotas.
 #[derive(Debug, Clone, PartialEq)]

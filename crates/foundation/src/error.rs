@@ -1,16 +1,18 @@
-//! Errors of API requests, as data: `gotrue-rs` renders them by API version and route.
+//! Errors of API requests, as data: each service renders them in the form of its API.
 //!
 //! The error code does not always determine the status, so both are stored.
 
 mod code;
 pub mod document;
 mod oauth_code;
+mod setting;
 
 use std::borrow::Cow;
 use std::fmt;
 
 pub use self::code::{ErrorCode, ErrorCodeSection};
 pub use self::oauth_code::OAuthErrorCode;
+pub use self::setting::{SettingCause, setting_of_code};
 
 /// Public text; never contains a secret, a code, an address or a SQL statement.
 pub type PublicText = Cow<'static, str>;
