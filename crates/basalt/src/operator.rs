@@ -5,10 +5,10 @@ use std::io::Write;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
+use foundation::email::Email;
 use gotrue_rs::app::{App, EmailDelivery};
 use gotrue_rs::config::Config;
 use gotrue_rs::store::{accounts, admin, users};
-use gotrue_rules::domain::contact::Email;
 use gotrue_rules::domain::user::User;
 use platform::journal::Journal;
 use platform::mail::DiscardingMailer;

@@ -3,7 +3,7 @@
 //! A change of the ways to sign in needs the password again.
 
 use axum::response::Response;
-use gotrue_rules::domain::contact::Email;
+use foundation::email::Email;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use uuid::Uuid;

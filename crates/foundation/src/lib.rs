@@ -2,6 +2,7 @@
 
 pub mod csv;
 pub mod database_url;
+pub mod email;
 pub mod encryption;
 pub mod error;
 pub mod error_chain;

@@ -3,8 +3,9 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::DateTime;
+use foundation::email::Email;
 use gotrue_rules::domain::admin_user::parse_ban;
-use gotrue_rules::domain::contact::{Email, Phone, SmsChannel};
+use gotrue_rules::domain::contact::{Phone, SmsChannel};
 use gotrue_rules::domain::hook::{self, claims};
 use gotrue_rules::domain::links::LinkType;
 use gotrue_rules::domain::mail_address::{classify_address, is_listed};

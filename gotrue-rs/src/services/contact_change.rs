@@ -3,9 +3,10 @@
 //! `PUT /user` requests the change by sending one or two messages, and `/verify` confirms it. Where no confirmation is
 //! needed, `PUT /user` applies the change at once.
 
+use foundation::email::Email;
 use foundation::error::{Error, Result};
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
-use gotrue_rules::domain::contact::{Contact, Email, Phone, SmsChannel};
+use gotrue_rules::domain::contact::{Contact, Phone, SmsChannel};
 use gotrue_rules::domain::contact_change::{ConfirmationContext, apply_effect};
 use gotrue_rules::domain::identity::app_metadata_with_providers;
 use gotrue_rules::domain::one_time_token::OneTimeTokenKind;

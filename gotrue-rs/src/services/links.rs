@@ -3,8 +3,8 @@
 //! An invitation is sent by e-mail, a generated link is returned to the administrator; both issue the same kind of
 //! token.
 
+use foundation::email::Email;
 use foundation::error::{Error, Result};
-use gotrue_rules::domain::contact::Email;
 use gotrue_rules::domain::links::{LinkPassword, LinkType, with_issued_link};
 use gotrue_rules::domain::one_time_token::{LinkToken, OneTimeTokenKind, TokenHash};
 use gotrue_rules::domain::purpose::Purpose;

@@ -1,8 +1,9 @@
 //! Links of mails whose site has no page for them: what the pages of `basalt serve` need beside the API.
 
+use foundation::email::Email;
 use foundation::error::Result;
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
-use gotrue_rules::domain::contact::{Contact, Email};
+use gotrue_rules::domain::contact::Contact;
 use gotrue_rules::domain::links::require_unconfirmed;
 use gotrue_rules::domain::one_time_token::{LinkToken, TokenHash};
 use gotrue_rules::domain::passwordless::{ResendType, email_logins_disabled, require_magic_links};

@@ -2,9 +2,10 @@
 //!
 //! Unknown and unconfirmed users are signed up; the message that confirms them signs them in as well.
 
+use foundation::email::Email;
 use foundation::error::Result;
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
-use gotrue_rules::domain::contact::{Contact, Email, Phone, SmsChannel};
+use gotrue_rules::domain::contact::{Contact, Phone, SmsChannel};
 use gotrue_rules::domain::passwordless::{parse_magic_link_recipient, parse_sms_recipient};
 use gotrue_rules::domain::pkce::Challenge;
 use gotrue_rules::domain::purpose::Purpose;

@@ -5,9 +5,10 @@
 pub mod deletion;
 pub mod listing;
 
+use foundation::email::Email;
 use foundation::time::Time;
 use gotrue_rules::domain::admin_user::{AdminUserChange, TakenContacts};
-use gotrue_rules::domain::contact::{Email, Phone};
+use gotrue_rules::domain::contact::Phone;
 use gotrue_rules::domain::user::{Identity, User};
 use platform::journal::{EndedSessions, Fact, FactCondition};
 use platform::store::Result;

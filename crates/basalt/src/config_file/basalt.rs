@@ -3,12 +3,12 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
+use foundation::email::Email;
 use foundation::limits::Bucket;
 use foundation::limits_policy::TargetLimits;
 use foundation::mail_brand::MailBrand;
 use functions_rs::functions::send_submission::limits::MAX_NOTICES;
 use gateway::{GatewayLimits, Upstreams};
-use gotrue_rules::domain::contact::Email;
 use gotrue_rules::domain::policy::PROVIDERS;
 use gotrue_rules::domain::redirect::is_loopback_url;
 use gotrue_rules::wire::go_duration::GoDuration;

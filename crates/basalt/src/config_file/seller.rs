@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use gotrue_rules::domain::contact::Email;
+use foundation::email::Email;
 
 const TABLE: &str = "basalt.shop.seller";
 /// Maximum length of name and address, in characters.

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use axum::body::{Body, Bytes};
+use foundation::email::Email;
 use foundation::secret::Secret;
 use gotrue_rs::app::EmailDelivery;
 use gotrue_rs::config::Config;
 use gotrue_rs::store::bulk;
-use gotrue_rules::domain::contact::{Email, Phone};
+use gotrue_rules::domain::contact::Phone;
 use http::{Method, Request, header};
 use http_body_util::BodyExt;
 use platform::clock::{Clock, SystemClock};

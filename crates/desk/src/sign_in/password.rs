@@ -2,8 +2,8 @@
 
 use aws_lc_rs::digest::{SHA256, digest};
 use axum::response::Response;
+use foundation::email::Email;
 use gotrue_rs::store::users;
-use gotrue_rules::domain::contact::Email;
 use gotrue_rules::domain::user::User;
 use http::{Method, StatusCode};
 use serde_json::json;

@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use chrono::TimeDelta;
-use gotrue_rules::domain::contact::Email;
+use foundation::email::Email;
 use http::{Method, StatusCode};
 use platform::clock::Clock;
 use platform::entropy::Entropy;

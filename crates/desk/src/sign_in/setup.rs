@@ -2,11 +2,11 @@
 
 use axum::response::Response;
 use chrono::TimeDelta;
+use foundation::email::Email;
 use foundation::time::Time;
 use gotrue_rs::app::App;
 use gotrue_rs::request_context::RequestContext;
 use gotrue_rs::services::passwords;
-use gotrue_rules::domain::contact::Email;
 use http::{Method, StatusCode};
 use platform::clock::Clock;
 use platform::entropy::Entropy;

@@ -1,12 +1,13 @@
 //! Validation and building of users that an administrator creates or updates (`/admin/users`).
 
 use chrono::TimeDelta;
+use foundation::email::Email;
 use foundation::error::{Error, ErrorCode, Result};
 use foundation::time::Time;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use super::contact::{Contact, Email, Phone};
+use super::contact::{Contact, Phone};
 use super::identity::{identity_for_contact, merge_metadata, provider_metadata};
 use super::password::{MAX_BYTES, too_long};
 use super::user::{Identity, User};

@@ -1,10 +1,11 @@
 //! Identity data and merging of user and app metadata.
 
+use foundation::email::Email;
 use foundation::time::Time;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use super::contact::{Contact, Email};
+use super::contact::Contact;
 use super::user::{Identity, User};
 
 /// The identity data of a sign-up: the server's keys override the client's.

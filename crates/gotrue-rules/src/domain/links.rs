@@ -1,10 +1,11 @@
 //! Generated links (`/admin/generate_link`) and invitations: types, decisions, new users.
 
+use foundation::email::Email;
 use foundation::error::{Error, ErrorCode, Result};
 use foundation::time::Time;
 use serde_json::{Map, Value};
 
-use super::contact::{Contact, Email};
+use super::contact::Contact;
 use super::policy::Policy;
 use super::purpose::Purpose;
 use super::sign_up::{NewUserIds, build_user, require_nonempty_password};

@@ -2,9 +2,10 @@
 //!
 //! User lookups happen elsewhere, between these steps.
 
+use foundation::email::Email;
 use foundation::error::{Error, ErrorCode, Result};
 
-use super::contact::{Contact, Email, Phone, SmsChannel};
+use super::contact::{Contact, Phone, SmsChannel};
 use super::pkce::validate_challenge_pair;
 use super::policy::Policy;
 use super::user::User;

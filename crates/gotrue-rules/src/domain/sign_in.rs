@@ -1,10 +1,11 @@
 //! Password sign-in: the identifier, and the decision before and after the password is compared.
 
+use foundation::email::Email;
 use foundation::error::{Error, ErrorCode, Result};
 use foundation::time::Time;
 
 use super::ban::{BannedAttempt, require_not_banned};
-use super::contact::{Email, Phone};
+use super::contact::Phone;
 use super::policy::SignUpPolicy;
 use super::user::User;
 

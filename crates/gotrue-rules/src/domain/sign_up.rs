@@ -1,11 +1,12 @@
 //! Sign-up: validation, the decision, new users, and the obfuscated user for a registered contact.
 
+use foundation::email::Email;
 use foundation::error::{Error, ErrorCode, Result};
 use foundation::time::Time;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use super::contact::{Contact, Email, Phone, SmsChannel};
+use super::contact::{Contact, Phone, SmsChannel};
 use super::identity::{identity_for_contact, sign_up_identity_data, without_nulls};
 use super::pkce::validate_challenge_pair;
 use super::policy::Policy;

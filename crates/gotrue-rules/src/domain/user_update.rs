@@ -1,8 +1,9 @@
 //! Validation of `PUT /user`. Lookups and password verification happen elsewhere, between these steps.
 
+use foundation::email::Email;
 use foundation::error::{Error, ErrorCode, Result};
 
-use super::contact::{Email, Phone, SmsChannel};
+use super::contact::{Phone, SmsChannel};
 use super::policy::{Policy, SecurityPolicy};
 use super::session::Session;
 use super::step_up::is_step_up_required_for_update;

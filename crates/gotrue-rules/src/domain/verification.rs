@@ -2,11 +2,12 @@
 //!
 //! User lookups happen elsewhere, between these steps.
 
+use foundation::email::Email;
 use foundation::error::{Error, ErrorCode, Result};
 use foundation::time::Time;
 
 use super::ban::{BannedAttempt, require_not_banned};
-use super::contact::{Contact, Email, Phone};
+use super::contact::{Contact, Phone};
 use super::one_time_token::{LinkToken, OneTimeTokenKind, TokenHash, is_expired};
 use super::policy::{Policy, SmsProvider};
 use super::purpose::VerificationType;

@@ -1,6 +1,6 @@
 //! Reads values of a provider's JSON, with limits.
 
-use gotrue_rules::domain::contact::Email;
+use foundation::email::Email;
 use serde_json::Value;
 
 /// The longest text, in bytes.

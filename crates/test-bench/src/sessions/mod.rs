@@ -6,13 +6,14 @@ mod storage;
 use std::sync::Arc;
 
 use chrono::TimeDelta;
+use foundation::email::Email;
 use foundation::error::Error;
 use gotrue_rs::app::App;
 use gotrue_rs::request_context::RequestContext;
 use gotrue_rs::services::sessions::preset::{PresetSession, create_preset_session};
 use gotrue_rs::services::sessions::{IssuedTokens, SessionExtras};
 use gotrue_rs::store::users;
-use gotrue_rules::domain::contact::{Email, Phone};
+use gotrue_rules::domain::contact::Phone;
 use gotrue_rules::domain::mfa::FactorType;
 use gotrue_rules::domain::session::AmrClaim;
 use gotrue_rules::domain::user::User;

@@ -1,7 +1,7 @@
 //! Mail addresses in a text.
 //! Only unambiguous addresses count: a mail to a wrong address is worse than none.
 
-use gotrue_rules::domain::contact::Email;
+use foundation::email::Email;
 
 /// A plausible e-mail address of ASCII characters, safe in a header.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,13 +7,14 @@
 
 use std::sync::Arc;
 
+use foundation::email::Email;
 use foundation::error::{Error, Result};
 use gotrue_rules::domain::admin_user::{
     self as rules, Contacts, NewPassword, NewUser, build_user, has_null_metadata, parse_ban, parse_new_email,
     parse_new_password, parse_requested_id,
 };
 use gotrue_rules::domain::audit::AuditAction;
-use gotrue_rules::domain::contact::{Email, Phone};
+use gotrue_rules::domain::contact::Phone;
 use gotrue_rules::domain::metadata;
 use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::requests::AdminUserRequest;

@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
+use foundation::email::Email;
 use foundation::error::{Error, Result};
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
-use gotrue_rules::domain::contact::Email;
 use gotrue_rules::domain::links::{LinkPassword, require_unconfirmed};
 use gotrue_rules::domain::metadata;
 use gotrue_rules::domain::user::User;

@@ -2,8 +2,9 @@
 //!
 //! The response does not reveal whether a user has the address.
 
+use foundation::email::Email;
 use foundation::error::{Error, Result};
-use gotrue_rules::domain::contact::{Contact, Email};
+use gotrue_rules::domain::contact::Contact;
 use gotrue_rules::domain::passwordless::email_logins_disabled;
 use gotrue_rules::domain::pkce::validate_challenge_pair;
 use gotrue_rules::domain::purpose::Purpose;

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use foundation::email::Email;
 use foundation::error::Result;
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
-use gotrue_rules::domain::contact::{Contact, Email, Phone, SmsChannel};
+use gotrue_rules::domain::contact::{Contact, Phone, SmsChannel};
 use gotrue_rules::domain::purpose::Purpose;
 use gotrue_rules::domain::reauthentication::{ReauthenticationRecipient, select_recipient};
 use gotrue_rules::wire::message::MessageSentJson;

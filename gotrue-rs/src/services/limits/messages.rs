@@ -4,9 +4,10 @@
 
 use std::time::Duration;
 
+use foundation::email::Email;
 use foundation::error::{Error, ErrorCode, Result};
 use foundation::limits::Bucket;
-use gotrue_rules::domain::contact::{Contact, Email};
+use gotrue_rules::domain::contact::Contact;
 use gotrue_rules::domain::passwordless::{
     parse_magic_link_recipient, parse_otp_contact, parse_sms_recipient, require_magic_links, validate_otp,
     validate_resend,

@@ -5,8 +5,9 @@
 //!
 //! SMS messages are not covered, because the request waits for their provider. Neither are e-mails that a hook sends.
 
+use foundation::email::Email;
 use foundation::error::Result;
-use gotrue_rules::domain::contact::{Contact, Email};
+use gotrue_rules::domain::contact::Contact;
 use gotrue_rules::domain::pkce::Challenge;
 use gotrue_rules::domain::sign_up::{NewUserIds, build_user, response_view};
 use gotrue_rules::domain::user::User;

@@ -1,12 +1,13 @@
 //! Columns that an import may set, and validation of their values.
 
 use chrono::{DateTime, Datelike as _, Utc};
+use foundation::email::Email;
 use foundation::time::format_microseconds;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::row::{ImportError, ImportRow};
-use crate::domain::contact::{Email, Phone};
+use crate::domain::contact::Phone;
 
 /// A table that an import fills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
