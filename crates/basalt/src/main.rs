@@ -54,6 +54,7 @@ mod seller;
 mod serve;
 mod served_apis;
 mod shutdown;
+mod statements;
 mod storage;
 mod submissions;
 #[cfg(test)]

@@ -7,7 +7,6 @@ use axum::response::Response;
 use chrono::{SubsecRound, TimeDelta};
 use foundation::time::Time;
 use gotrue_rs::app::App;
-use gotrue_rs::store::desk_sessions;
 use gotrue_rules::domain::password::{CharacterKind, required_kinds};
 use gotrue_rules::domain::policy::PasswordPolicy;
 use http::Method;
@@ -31,6 +30,7 @@ use crate::section::{Owner, OwnerCall, Section};
 use crate::session::{self, DeskSession};
 use crate::settings::{DeskSettings, PasskeyOffer};
 use crate::sign_in::{self, SignIn};
+use crate::store::sessions;
 use crate::visit::Visit;
 
 /// How long the answer to the question whether there is an owner is kept, also if it failed.
@@ -191,7 +191,7 @@ impl Desk {
     async fn sign_out(&self, visit: &Visit, session: &DeskSession) -> Result<Response, DeskError> {
         // First: without the row of the desk nothing else ends it.
         sign_in::end_auth_session(&self.auth, visit, session.auth_session()).await?;
-        desk_sessions::delete(&mut visit.db(), session.id).await?;
+        sessions::delete(&mut visit.db(), session.id).await?;
         visit.record_done(session.user.id, "sign_out", None).await;
         let mut response = respond::no_content();
         for (name, value) in session::build_removal() {

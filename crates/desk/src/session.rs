@@ -2,7 +2,6 @@
 
 use chrono::TimeDelta;
 use foundation::time::Time;
-use gotrue_rs::store::desk_sessions::{self, DeskSessionRow, NewDeskSession};
 use gotrue_rules::domain::session::Session;
 use gotrue_rules::domain::session_rules::{SessionContext, SessionValidity};
 use gotrue_rules::domain::user::User;
@@ -16,6 +15,7 @@ use crate::cookies::{DEVICE, SECURE_DEVICE, find_cookies, list_pairs, name_of};
 use crate::http::error::DeskError;
 use crate::ownership::is_admitted;
 use crate::settings::{DeskSettings, PasskeyOffer};
+use crate::store::sessions::{self, DeskSessionRow, NewDeskSession};
 use crate::token::{Token, derive_csrf_token, hash_presented, is_equal};
 use crate::visit::Visit;
 
@@ -77,10 +77,10 @@ impl DeskSession {
     /// Finds the valid session of a token; that of a user who may not use the desk any more ends.
     pub(crate) async fn find_by_token(visit: &Visit, token: &str) -> Result<Option<Self>, DeskError> {
         let Some(hash) = hash_presented(token) else { return Ok(None) };
-        let found = desk_sessions::find(&mut visit.db(), &hash, visit.now, visit.now - IDLE_LIMIT).await?;
+        let found = sessions::find(&mut visit.db(), &hash, visit.now, visit.now - IDLE_LIMIT).await?;
         let Some(row) = found else { return Ok(None) };
         if !is_admitted(&row.found.user, visit.now) {
-            desk_sessions::end(&mut visit.db(), row.id).await?;
+            sessions::end(&mut visit.db(), row.id).await?;
             return Ok(None);
         }
         Ok(Self::from_row(row, token, visit))
@@ -165,7 +165,7 @@ pub(crate) async fn start(visit: &Visit, proved: ProvedOwner<'_>) -> Result<Opti
         expires_at: visit.now + LIFETIME,
     };
     let mut db = visit.begin().await?;
-    if !desk_sessions::insert(&mut db, new).await? {
+    if !sessions::insert(&mut db, new).await? {
         return Ok(None);
     }
     visit.record_within(&mut db, proved.session.user_id, "sign_in", Some(proved.method.as_str())).await?;

@@ -7,13 +7,12 @@ use chrono::TimeDelta;
 use foundation::error_chain::ErrorChain;
 use foundation::time::Time;
 use gotrue_rs::app::App;
-use gotrue_rs::store::desk_sessions;
 use platform::store;
 use platform::store::Connection;
 
 use crate::device::KNOWN_DEVICE;
 use crate::sign_in::ATTEMPT_WINDOW;
-use crate::store::{catalogue, devices, events, files};
+use crate::store::{catalogue, devices, events, files, sessions};
 use crate::views::PageViews;
 
 /// The interval of the writes of views.
@@ -46,7 +45,7 @@ pub async fn maintain(app: Arc<App>, views: Arc<PageViews>, stop: impl Future<Ou
 
 async fn delete_expired(app: &App, db: &mut Connection) -> store::Result<()> {
     let now = app.clock.now();
-    desk_sessions::delete_expired(db, now, now - ATTEMPT_WINDOW).await?;
+    sessions::delete_expired(db, now, now - ATTEMPT_WINDOW).await?;
     devices::delete_unused(db, now - KNOWN_DEVICE).await?;
     events::delete_old(db, now - LOG_KEPT).await?;
     delete_unused_files(app, now - UNUSED_FILE_KEPT).await

@@ -5,7 +5,6 @@
 pub mod accounts;
 pub mod admin;
 pub mod audit;
-pub mod base_backup;
 pub mod bulk;
 pub mod challenges;
 pub mod cleanup;
@@ -13,7 +12,6 @@ mod columns;
 pub mod contact_changes;
 pub mod custom_providers;
 pub mod decoys;
-pub mod desk_sessions;
 pub mod elevation;
 pub mod exchanged_codes;
 pub mod factors;
@@ -21,8 +19,6 @@ pub mod flow_state;
 pub mod hooks;
 pub mod identities;
 pub mod insertion;
-pub mod inspection;
-pub mod key_sets;
 pub mod migrate;
 pub mod oauth_authorizations;
 pub mod oauth_client_states;
@@ -51,12 +47,11 @@ use platform::store::Statement;
 
 platform::statements! {
     modules:
-        accounts, admin, audit, base_backup, bulk, challenges, cleanup, contact_changes, custom_providers, decoys,
-        desk_sessions, elevation, exchanged_codes, factors, flow_state, hooks, identities, inspection, key_sets,
-        oauth_authorizations, oauth_client_states, oauth_clients, oauth_consents, one_time_tokens, passkeys,
-        preset_sessions, preset_users, readiness, recovery_codes, refresh_rotation, refresh_tokens, saml_assertions,
-        saml_relay_states, sessions, sso_providers, stored_passwords, used_messages, users, webauthn_challenges,
-        webauthn_factors;
+        accounts, admin, audit, bulk, challenges, cleanup, contact_changes, custom_providers, decoys, elevation,
+        exchanged_codes, factors, flow_state, hooks, identities, oauth_authorizations, oauth_client_states,
+        oauth_clients, oauth_consents, one_time_tokens, passkeys, preset_sessions, preset_users, readiness,
+        recovery_codes, refresh_rotation, refresh_tokens, saml_assertions, saml_relay_states, sessions,
+        sso_providers, stored_passwords, used_messages, users, webauthn_challenges, webauthn_factors;
 }
 
 /// Returns all statements, for the tests that prepare each and check its plan.

@@ -20,6 +20,7 @@ use uuid::Uuid;
 use super::columns::ColumnReader;
 
 /// The columns of a user from relation `u` that a response shows.
+#[macro_export]
 macro_rules! shown_user_columns {
     () => {
         "u.id, u.aud, u.role, u.email, u.phone, u.email_confirmed_at, u.phone_confirmed_at, u.confirmed_at, u.invited_at,
@@ -31,6 +32,7 @@ macro_rules! shown_user_columns {
 pub(crate) use shown_user_columns;
 
 /// The columns of a user from relation `u` that no response shows: secrets and states.
+#[macro_export]
 macro_rules! hidden_user_columns {
     () => {
         "u.encrypted_password, u.confirmation_token, u.recovery_token, u.email_change_token_current,
@@ -44,6 +46,7 @@ pub(crate) use hidden_user_columns;
 ///
 /// `read_user_lists` sorts them: PostgreSQL needs longer to set up a sort than to read them, and an aggregate needs
 /// longer than an array.
+#[macro_export]
 macro_rules! user_list_columns {
     () => {
         "ARRAY(SELECT to_json(i) FROM identities i WHERE i.user_id = u.id) AS identities,
@@ -64,22 +67,18 @@ macro_rules! user_list_columns {
 pub(crate) use user_list_columns;
 
 /// All columns of a user from relation `u`, with its identities and factors.
+#[macro_export]
 macro_rules! account_columns {
     () => {
-        concat!(
-            crate::store::rows::shown_user_columns!(),
-            ", ",
-            crate::store::rows::hidden_user_columns!(),
-            ", ",
-            crate::store::rows::user_list_columns!()
-        )
+        concat!($crate::shown_user_columns!(), ", ", $crate::hidden_user_columns!(), ", ", $crate::user_list_columns!())
     };
 }
-pub(crate) use account_columns;
+pub use account_columns;
 
 /// The columns of a session from relation `s`, with its AMR claims as array of JSON.
 ///
 /// Each name is prefixed with `session_`.
+#[macro_export]
 macro_rules! session_columns {
     () => {
         "s.id AS session_id, s.user_id AS session_user_id, s.aal::text AS session_aal, s.factor_id AS session_factor_id,
@@ -92,7 +91,7 @@ macro_rules! session_columns {
                FROM mfa_amr_claims c WHERE c.session_id = s.id) AS session_amr"
     };
 }
-pub(crate) use session_columns;
+pub use session_columns;
 
 /// A user as selected by [`account_columns!`].
 #[derive(Debug)]

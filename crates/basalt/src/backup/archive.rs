@@ -14,12 +14,12 @@ use flate2::Compression;
 use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
 use foundation::error_chain::ErrorChain;
-use gotrue_rs::store::base_backup::BackupSession;
 use platform::clock::{Clock, SystemClock};
 use telemetry::jobs::JobRun;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use super::base_backup::BackupSession;
 use super::manifest::Manifest;
 use super::session::connect;
 use super::wal::{Segment, format_position, is_history, list_names, parse_position};

@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use gotrue_rs::store::base_backup::{BackupEnd, BackupSession, ClusterDescription};
 use indicatif::ProgressBar;
 use platform::entropy::Entropy;
 
+use super::base_backup::{BackupEnd, BackupSession, ClusterDescription};
 use super::manifest::{FileSum, MANIFEST, MANIFEST_SUM, Manifest, Summing, sum};
 use super::read::{CLUSTER, DATA, PASSWORD, verify};
 use super::session::OpenDatabase;

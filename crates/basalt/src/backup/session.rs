@@ -3,8 +3,8 @@
 use anyhow::{Context, bail};
 use foundation::secret::Secret;
 use gotrue_rs::config::DatabaseSettings;
-use gotrue_rs::store::base_backup::BackupSession;
 
+use super::base_backup::BackupSession;
 use crate::announce::RunningServer;
 use crate::data_folder::DataFolder;
 use crate::database;

@@ -6,13 +6,13 @@ use anyhow::{Context, bail, ensure};
 use aws_lc_rs::digest::{SHA256, digest};
 use foundation::encryption::Encryption;
 use foundation::secret::SecretKey;
-use gotrue_rs::store::key_sets::{KeySetTable, SealedKeySet};
 use platform::entropy::Entropy;
 use platform::sealing::{is_sealed, seal, unseal};
 use platform::store::Pool;
 use uuid::Uuid;
 
 use super::key_set::KeySet;
+use super::key_sets::{KeySetTable, SealedKeySet};
 
 /// The name of the row.
 const NAME: &str = "project";

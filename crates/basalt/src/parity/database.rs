@@ -6,7 +6,6 @@ use std::sync::Arc;
 use foundation::error_chain::ErrorChain;
 use foundation::secret::Secret;
 use gotrue_rs::config::DatabaseSettings;
-use gotrue_rs::store::inspection::{self, Figure, FigureKind};
 use gotrue_rs::store::migrate::shape::SchemaShape;
 use gotrue_rs::store::migrate::{self, compare_auth_versions};
 use gotrue_rules::domain::mfa::FactorType;
@@ -14,6 +13,7 @@ use platform::journal::Journal;
 use platform::store::{Connection, Error, Pool};
 use serde_json::{Map, Value, json};
 
+use super::inspection::{self, Figure, FigureKind};
 use super::lists::{mark, write_list};
 use crate::database::build_bulk_pool;
 use crate::plural::format_count;

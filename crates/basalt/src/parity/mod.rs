@@ -7,6 +7,7 @@ mod data_api;
 mod database;
 mod differences;
 mod finding;
+mod inspection;
 mod interpolation;
 mod keys;
 mod lists;
@@ -17,6 +18,12 @@ mod switch;
 mod variables;
 mod yaml;
 
+use platform::statements;
+
 pub(crate) use database::inspect_database;
 pub(crate) use report::{Report, write_json, write_text};
 pub(crate) use sources::{Source, read_source};
+
+statements! {
+    modules: inspection;
+}

@@ -1,4 +1,4 @@
-//! The SQL statements of the desk. Those on its sessions are in `gotrue_rs::store::desk_sessions`.
+//! The SQL statements of the desk.
 
 pub(crate) mod account;
 pub(crate) mod catalogue;
@@ -10,6 +10,7 @@ pub(crate) mod files;
 pub(crate) mod page_views;
 pub(crate) mod recovery_codes;
 pub(crate) mod reset_links;
+pub(crate) mod sessions;
 pub(crate) mod setup_links;
 pub(crate) mod tickets;
 
@@ -18,7 +19,7 @@ use platform::store::binding::statements;
 
 statements! {
     modules: account, catalogue, checklist, devices, events, figures, files, page_views, recovery_codes, reset_links,
-        setup_links, tickets;
+        sessions, setup_links, tickets;
 }
 
 /// Returns all statements of the desk, for the test that prepares them.

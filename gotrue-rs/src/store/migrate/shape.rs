@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const NEEDED: &str = include_str!("../../../../sql/auth/shape.txt");
 
 /// Reads a [`SchemaRow`] for each column, word of an enum and unique key of the schema `:namespace`.
-pub(crate) const READ_SCHEMA: &str = include_str!("read_schema.sql");
+pub const READ_SCHEMA: &str = include_str!("read_schema.sql");
 
 /// A row of [`READ_SCHEMA`]: kind, owner, name, detail, and whether an insertion must give the column a value.
 pub type SchemaRow = (String, String, String, String, bool);

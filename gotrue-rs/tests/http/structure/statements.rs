@@ -174,6 +174,7 @@ fn statement_files() -> Vec<PathBuf> {
         "functions-rs/src",
         "crates/orders/src",
         "crates/desk/src",
+        "crates/basalt/src",
     ];
     let files = folders.iter().flat_map(|folder| source::list_files(&root.join(folder), &[".rs"]));
     let declares = |path: &PathBuf| source::read_text(path).lines().any(|line| line.starts_with("statements! {"));

@@ -1,6 +1,8 @@
 //! `basalt.desk_sessions`: sessions of the owner's desk, each tied to a session of the auth API.
 
 use foundation::time::Time;
+use gotrue_rs::store::rows::{UserAndSession, account_columns, session_columns};
+use gotrue_rs::store::users::INSTANCE;
 use platform::store::Result;
 use platform::store::binding::{bind, statements};
 use platform::store::statement::Connection;
@@ -8,9 +10,6 @@ use platform::store::stored_time::TimeColumn;
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;
-
-use super::rows::{UserAndSession, account_columns, session_columns};
-use super::users::INSTANCE;
 
 statements! {
     /// Also records the use, once a minute at most.
@@ -91,7 +90,7 @@ statements! {
 
 /// A session of the desk with its user and its session of the auth API.
 #[derive(Debug)]
-pub struct DeskSessionRow {
+pub(crate) struct DeskSessionRow {
     pub id: Uuid,
     /// `method`: `code` or `passkey`.
     pub method: String,
@@ -113,7 +112,7 @@ impl FromRow<'_, PgRow> for DeskSessionRow {
 
 /// A session of the desk to insert.
 #[derive(Debug)]
-pub struct NewDeskSession<'a> {
+pub(crate) struct NewDeskSession<'a> {
     pub id: Uuid,
     pub token_hash: &'a [u8],
     /// The digest of the ticket that the session replaces.
@@ -127,7 +126,7 @@ pub struct NewDeskSession<'a> {
 }
 
 /// Returns the session of a token that was used since `idle_since`, and records its use.
-pub async fn find(
+pub(crate) async fn find(
     db: &mut Connection,
     token_hash: &[u8],
     now: Time,
@@ -137,26 +136,26 @@ pub async fn find(
 }
 
 /// Inserts a session in place of its ticket; `false` if the ticket is gone.
-pub async fn insert(db: &mut Connection, new: NewDeskSession<'_>) -> Result<bool> {
+pub(crate) async fn insert(db: &mut Connection, new: NewDeskSession<'_>) -> Result<bool> {
     let NewDeskSession { id, token_hash, ticket_hash, user_id, session_id, method, now, expires_at } = new;
     let bound = bind!(INSERT, id, token_hash, ticket_hash, user_id, session_id, method, now, expires_at);
     Ok(db.execute(bound).await? > 0)
 }
 
 /// Deletes a session.
-pub async fn delete(db: &mut Connection, id: Uuid) -> Result<()> {
+pub(crate) async fn delete(db: &mut Connection, id: Uuid) -> Result<()> {
     db.execute(bind!(DELETE, id)).await?;
     Ok(())
 }
 
 /// Deletes a session and its session of the auth API.
-pub async fn end(db: &mut Connection, id: Uuid) -> Result<()> {
+pub(crate) async fn end(db: &mut Connection, id: Uuid) -> Result<()> {
     db.execute(bind!(END, id)).await?;
     Ok(())
 }
 
 /// Deletes expired sessions, and tickets that expired before `before`.
-pub async fn delete_expired(db: &mut Connection, now: Time, before: Time) -> Result<()> {
+pub(crate) async fn delete_expired(db: &mut Connection, now: Time, before: Time) -> Result<()> {
     db.execute(bind!(DELETE_EXPIRED, now, before)).await?;
     Ok(())
 }

@@ -30,7 +30,7 @@ statements! {
 
 /// An encrypted set of keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SealedKeySet {
+pub(crate) struct SealedKeySet {
     /// Its version, from 1.
     pub version: i64,
     /// Its encrypted form.
@@ -39,19 +39,19 @@ pub struct SealedKeySet {
 
 /// The set of keys of a name.
 #[derive(Debug, Clone)]
-pub struct KeySetTable {
+pub(crate) struct KeySetTable {
     pool: Pool,
     name: &'static str,
 }
 
 impl KeySetTable {
     /// Names a set.
-    pub fn new(pool: Pool, name: &'static str) -> Self {
+    pub(crate) fn new(pool: Pool, name: &'static str) -> Self {
         Self { pool, name }
     }
 
     /// Returns the set, unless there is none or its version is `version`.
-    pub async fn find_other_version(&self, version: i64) -> Result<Option<SealedKeySet>> {
+    pub(crate) async fn find_other_version(&self, version: i64) -> Result<Option<SealedKeySet>> {
         let found: Option<(i64, String)> =
             self.connection().fetch_optional(bind!(FIND_OTHER_VERSION, name: self.name, version)).await?;
         Ok(found.map(|(version, sealed)| SealedKeySet { version, sealed }))
@@ -60,7 +60,7 @@ impl KeySetTable {
     /// Stores a set if the stored one has the preceding version; returns whether it had.
     ///
     /// Version 1 is stored if there is no set.
-    pub async fn replace(&self, set: &SealedKeySet) -> Result<bool> {
+    pub(crate) async fn replace(&self, set: &SealedKeySet) -> Result<bool> {
         let (name, version, sealed) = (self.name, set.version, &*set.sealed);
         let mut db = self.connection();
         let changed = if version == 1 {

@@ -54,7 +54,7 @@ statements! {
 
 /// The cluster of a backup.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ClusterDescription {
+pub(crate) struct ClusterDescription {
     /// The data folder of PostgreSQL.
     pub folder: String,
     /// The major release.
@@ -69,7 +69,7 @@ pub struct ClusterDescription {
 
 /// The end of a copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BackupEnd {
+pub(crate) struct BackupEnd {
     /// The content of `backup_label`, with the first segment that is needed.
     pub label: String,
     /// The last segment that is needed.
@@ -85,25 +85,25 @@ pub struct BackupEnd {
 /// Its pool has one connection: start and end of a copy are in one session of the database. If that is lost meanwhile,
 /// the end fails.
 #[derive(Debug, Clone)]
-pub struct BackupSession {
+pub(crate) struct BackupSession {
     pool: Pool,
 }
 
 impl BackupSession {
     /// Uses a pool of one connection, which is neither closed nor replaced while it is idle.
-    pub fn new(pool: Pool) -> Self {
+    pub(crate) fn new(pool: Pool) -> Self {
         Self { pool }
     }
 
     /// Describes the cluster.
-    pub async fn describe(&self) -> Result<ClusterDescription> {
+    pub(crate) async fn describe(&self) -> Result<ClusterDescription> {
         let (folder, major, segment_size, system, has_tablespaces) =
             self.connection().fetch_one::<(String, i32, i64, String, bool)>(bind!(DESCRIBE)).await?;
         Ok(ClusterDescription { folder, major, segment_size, system, has_tablespaces })
     }
 
     /// Keeps the write-ahead log from now on while the session lasts, and begins a copy with a checkpoint.
-    pub async fn start(&self, slot: &str) -> Result<Time> {
+    pub(crate) async fn start(&self, slot: &str) -> Result<Time> {
         let _: (String,) = self.connection().fetch_one(bind!(RESERVE_LOG, slot)).await?;
         let label = "basalt";
         let started: (String, Time) = self.connection().fetch_one(bind!(START, label)).await?;
@@ -111,21 +111,21 @@ impl BackupSession {
     }
 
     /// Ends the copy. Its log is kept until the session ends.
-    pub async fn stop(&self) -> Result<BackupEnd> {
+    pub(crate) async fn stop(&self) -> Result<BackupEnd> {
         let (users, ended_at): (i64, Time) = self.connection().fetch_one(bind!(COUNT_USERS)).await?;
         let (label, last_segment): (String, String) = self.connection().fetch_one(bind!(STOP)).await?;
         Ok(BackupEnd { label, last_segment, ended_at, users })
     }
 
     /// Counts the users, which reads the whole table.
-    pub async fn count_users(&self) -> Result<i64> {
+    pub(crate) async fn count_users(&self) -> Result<i64> {
         Ok(self.connection().fetch_one::<(i64, Time)>(bind!(COUNT_USERS)).await?.0)
     }
 
     /// Returns the position from which the slot keeps the log; creates the slot if it is missing.
     ///
     /// A slot whose log was removed is replaced; the second value says that there was none to continue.
-    pub async fn find_or_create_slot(&self, slot: &str) -> Result<(String, bool)> {
+    pub(crate) async fn find_or_create_slot(&self, slot: &str) -> Result<(String, bool)> {
         let found: Option<(String,)> = self.connection().fetch_optional(bind!(FIND_SLOT, slot)).await?;
         if let Some((position,)) = found {
             return Ok((position, false));
@@ -135,27 +135,27 @@ impl BackupSession {
     }
 
     /// Drops the slot if there is one, so that the log is no longer kept for it.
-    pub async fn drop_slot(&self, slot: &str) -> Result<()> {
+    pub(crate) async fn drop_slot(&self, slot: &str) -> Result<()> {
         self.connection().fetch_all::<()>(bind!(DROP_SLOT, slot)).await.map(drop)
     }
 
     /// Returns the position up to which the log is on disk, and the number of the next transaction.
-    pub async fn read_log(&self) -> Result<(String, String)> {
+    pub(crate) async fn read_log(&self) -> Result<(String, String)> {
         self.connection().fetch_one(bind!(READ_LOG)).await
     }
 
     /// Ends the current segment of the log.
-    pub async fn switch_segment(&self) -> Result<()> {
+    pub(crate) async fn switch_segment(&self) -> Result<()> {
         self.connection().fetch_one::<(String,)>(bind!(SWITCH_SEGMENT)).await.map(drop)
     }
 
     /// Lets the database remove the log before this position.
-    pub async fn advance_slot(&self, slot: &str, position: &str) -> Result<()> {
+    pub(crate) async fn advance_slot(&self, slot: &str, position: &str) -> Result<()> {
         self.connection().fetch_one::<(String,)>(bind!(ADVANCE_SLOT, slot, position)).await.map(drop)
     }
 
     /// Ends the session.
-    pub async fn close(&self) {
+    pub(crate) async fn close(&self) {
         self.pool.close().await;
     }
 

@@ -1,10 +1,9 @@
 //! Figures about a database that another program may own: read only, and each statement alone.
 
+use gotrue_rs::store::migrate::shape::{READ_SCHEMA, SchemaRow, SchemaShape};
 use platform::store::Result;
 use platform::store::binding::{bind, statements};
 use platform::store::statement::Connection;
-
-use super::migrate::shape::{READ_SCHEMA, SchemaRow, SchemaShape};
 
 statements! {
     READ_ONLY = "inspection.read_only": "SET TRANSACTION READ ONLY";
@@ -119,11 +118,11 @@ statements! {
 }
 
 /// A figure with its name.
-pub type Figure = (String, i64);
+pub(crate) type Figure = (String, i64);
 
 /// The server and the role of the connection.
 #[derive(Debug, Clone)]
-pub struct ServerFacts {
+pub(crate) struct ServerFacts {
     /// The version of PostgreSQL.
     pub version: String,
     pub role: String,
@@ -135,7 +134,7 @@ pub struct ServerFacts {
 
 /// Numbers of users.
 #[derive(Debug, Clone)]
-pub struct UserCounts {
+pub(crate) struct UserCounts {
     /// All users.
     pub total: i64,
     /// Anonymous users.
@@ -150,7 +149,7 @@ pub struct UserCounts {
 
 /// A list of figures that a database may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FigureKind {
+pub(crate) enum FigureKind {
     /// Identities by provider.
     Providers,
     /// Passwords by the format of their hash.
@@ -170,7 +169,7 @@ pub enum FigureKind {
 }
 
 /// Makes an open transaction unable to write, to wait for locks and to run long. Must be first in it.
-pub async fn restrict(db: &mut Connection) -> Result<()> {
+pub(crate) async fn restrict(db: &mut Connection) -> Result<()> {
     db.execute(bind!(READ_ONLY)).await?;
     db.execute(bind!(STATEMENT_TIMEOUT)).await?;
     db.execute(bind!(ROW_SECURITY)).await?;
@@ -178,19 +177,19 @@ pub async fn restrict(db: &mut Connection) -> Result<()> {
 }
 
 /// Returns the server and the role.
-pub async fn read_server(db: &mut Connection) -> Result<ServerFacts> {
+pub(crate) async fn read_server(db: &mut Connection) -> Result<ServerFacts> {
     let (version, role, is_standby, size) = db.fetch_one(bind!(SERVER)).await?;
     Ok(ServerFacts { version, role, is_standby, size })
 }
 
 /// Returns the columns, words of enums and unique keys of schema `auth`.
-pub async fn read_shape(db: &mut Connection) -> Result<SchemaShape> {
+pub(crate) async fn read_shape(db: &mut Connection) -> Result<SchemaShape> {
     let rows: Vec<SchemaRow> = db.fetch_all(bind!(SCHEMA, namespace: "auth")).await?;
     Ok(SchemaShape::from_rows(rows))
 }
 
 /// Returns the recorded migrations of schema `auth`, in order; none if they are not recorded.
-pub async fn list_versions(db: &mut Connection) -> Result<Vec<String>> {
+pub(crate) async fn list_versions(db: &mut Connection) -> Result<Vec<String>> {
     if !db.fetch_one::<(bool,)>(bind!(HAS_VERSIONS)).await?.0 {
         return Ok(Vec::new());
     }
@@ -198,13 +197,13 @@ pub async fn list_versions(db: &mut Connection) -> Result<Vec<String>> {
     Ok(rows.into_iter().map(|(version,)| version).collect())
 }
 
-pub async fn count_users(db: &mut Connection) -> Result<UserCounts> {
+pub(crate) async fn count_users(db: &mut Connection) -> Result<UserCounts> {
     let (total, anonymous, sso, with_phone, deleted) = db.fetch_one(bind!(USERS)).await?;
     Ok(UserCounts { total, anonymous, sso, with_phone, deleted })
 }
 
 /// Returns a list of figures.
-pub async fn list_figures(db: &mut Connection, kind: FigureKind) -> Result<Vec<Figure>> {
+pub(crate) async fn list_figures(db: &mut Connection, kind: FigureKind) -> Result<Vec<Figure>> {
     let bound = match kind {
         FigureKind::Providers => bind!(PROVIDERS),
         FigureKind::Hashes => bind!(HASHES),
@@ -220,6 +219,6 @@ pub async fn list_figures(db: &mut Connection, kind: FigureKind) -> Result<Vec<F
 }
 
 /// Counts the users whose identities are all of these providers.
-pub async fn count_stranded_users(db: &mut Connection, providers: &[String]) -> Result<i64> {
+pub(crate) async fn count_stranded_users(db: &mut Connection, providers: &[String]) -> Result<i64> {
     db.fetch_one::<(i64,)>(bind!(STRANDED, providers)).await.map(|(users,)| users)
 }
