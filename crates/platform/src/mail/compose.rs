@@ -6,7 +6,7 @@ use lettre::address::{Address, Envelope};
 use lettre::message::header::{ContentTransferEncoding, HeaderName, HeaderValue, MIME_VERSION_1_0};
 use lettre::message::{Body, Mailbox, MultiPart, SinglePart};
 
-use super::{EmailMessage, MailError, quoted_printable};
+use super::{EmailMessage, MailError};
 
 /// The sender and the headers of every mail.
 #[derive(Debug, Clone)]
@@ -106,8 +106,12 @@ pub fn compose(sender: &MailSender, message: &EmailMessage) -> Result<(Envelope,
     Ok((envelope, built.map_err(|error| MailError::Header(error.to_string()))?.formatted()))
 }
 
+/// Encodes a body as the reference does, also where the text is ASCII.
+///
+/// Its lines end with CRLF before the library gets it, which would insert each into the text and move the rest.
 fn encode_body(text: &str) -> Body {
-    Body::dangerous_pre_encoded(quoted_printable::encode(text), ContentTransferEncoding::QuotedPrintable)
+    let text = text.replace("\r\n", "\n").replace('\n', "\r\n");
+    Body::new_with_encoding(text, ContentTransferEncoding::QuotedPrintable).expect("it encodes any text")
 }
 
 /// `text/html; charset="UTF-8"`, spelled like in the reference.

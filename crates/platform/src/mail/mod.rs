@@ -7,7 +7,6 @@ pub mod inbox;
 pub mod layout;
 pub mod outbox;
 pub mod plain;
-pub mod quoted_printable;
 pub mod smtp;
 
 use std::borrow::Cow;

@@ -103,6 +103,28 @@ fn text_part_makes_a_multipart_message() {
     assert!(text.contains("multipart/alternative") && text.contains("text/plain") && text.contains("text/html"));
 }
 
+#[test]
+fn bodies_are_encoded_by_line() {
+    let long = "a".repeat(80);
+    let full = "a".repeat(76);
+    for (text, expected) in [
+        ("", ""),
+        ("Hello = Ann", "Hello =3D Ann"),
+        ("one\ntwo\r\nthree\n", "one\r\ntwo\r\nthree\r\n"),
+        ("é\r\rx\t\n", "=C3=A9=0D=0Dx=09\r\n"),
+        ("a \n b", "a=20\r\n b"),
+        (".\n", ".\r\n"),
+        (&long, &format!("{}=\r\naaaaa", "a".repeat(75))),
+        (&full, &full),
+    ] {
+        let mail = EmailMessage { html: text.to_owned(), ..message("ann@example.com") };
+        let (_, bytes) = compose(&sender(), &mail).expect("a mail");
+        let mail = String::from_utf8(bytes).expect("ASCII");
+        let (_, body) = mail.split_once("\r\n\r\n").expect("a head and a body");
+        assert_eq!(body, expected, "{text:?}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 

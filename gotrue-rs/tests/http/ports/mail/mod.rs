@@ -6,7 +6,6 @@ mod compose;
 mod delivery;
 mod link;
 mod plain;
-mod quoted_printable;
 pub(crate) mod server;
 mod smtp;
 mod template;
