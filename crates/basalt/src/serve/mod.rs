@@ -3,6 +3,7 @@
 mod archive;
 mod configure;
 pub(crate) mod data_api;
+mod database_apis;
 pub(crate) mod desk;
 mod endpoint;
 mod listeners;
@@ -59,8 +60,8 @@ use crate::shutdown::{self, Shutdown};
 use crate::{logging, profiles, project_schema};
 pub(crate) use configure::describe_discarded_mail;
 use configure::{Addresses, BackendInputs, Configured, configure};
-use data_api::RunningDataApi;
 pub(crate) use data_api::describe as describe_data_api;
+use database_apis::DatabaseApis;
 use endpoint::Endpoint;
 use listeners::{serve_metrics, spawn_http};
 use live_keys::LiveKeys;
@@ -182,14 +183,7 @@ impl Server {
     ) -> anyhow::Result<Self> {
         let shared = SharedPorts::start()?;
         let (endpoint, mut prepared) = prepare(&project, &folder, &options, &shared).await?;
-        let wanted = DatabaseOptions {
-            port: development_database_port(&project, &prepared.config, &options),
-            ..options.database()
-        };
-        let source = tokio::task::spawn_blocking(find_database(&project, &folder, wanted));
-        let source = source.await.context("starting the database")??;
-        let other_release = source.embedded_release().and_then(|major| project.file.describe_other_release(major));
-        logging::log_notices(other_release.as_slice());
+        let source = start_database(&project, &folder, &prepared.config, &options).await?;
         let (configured, port) = (prepared.config.clone(), endpoint.listener.local_addr()?.port());
         let pool = open_database(&source, &project, &mut prepared.config, shutdown).await?;
         let keys = load_keys(&project, &endpoint, &pool, folder.path(), &mut prepared).await?;
@@ -202,22 +196,10 @@ impl Server {
         let archive = archive::start_archive(&source, &project, options.ephemeral).await?;
         let (simulator, has_consent_page) = (provider.clone(), consent.is_some());
         let hashing = Arc::clone(&shared.hashing);
-        let database_url = data_api::find_database(&project, &source);
-        let explains = profiles::has_development_pages(&config, &project.file.basalt);
-        let dependencies = postgrest_rs::service::dependencies::Dependencies {
-            explains,
-            request_limit: Some(project.file.basalt.data_api.request_timeout),
-            ..Default::default()
-        };
-        let data_api = database_url
-            .map(|url| RunningDataApi::new(&project.file.basalt.data_api, &url, &config, dependencies))
-            .transpose()?;
-        tasks.extend(data_api.clone().map(|running| http_edge::spawn_task(running.maintain(closing.clone()))));
-        let storage = storage::start(&project, &source, &config, &keys.shown(), folder.path())?;
-        let stored = storage.as_ref().map(|running| Arc::clone(&running.api));
-        if let Some(running) = storage.clone() {
-            tasks.push(http_edge::spawn_task(running.maintain(storage::seeds(&project), closing.clone())));
-        }
+        let mut database_apis =
+            DatabaseApis::start(&project, &source, &config, &keys.shown(), folder.path(), &closing)?;
+        tasks.append(&mut database_apis.tasks);
+        let stored = database_apis.storage.as_ref().map(|running| Arc::clone(&running.api));
         let dependencies = Dependencies {
             project: &project,
             changes,
@@ -231,8 +213,8 @@ impl Server {
             closing: closing.clone(),
             provider,
             consent,
-            data_api,
-            storage,
+            data_api: database_apis.data,
+            storage: database_apis.storage,
         };
         let Services { router, app, replace, worker, upkeep, outbox, inbox, access } =
             Services::start(&config, dependencies)?;
@@ -358,6 +340,21 @@ struct Running {
     serving: JoinHandle<()>,
     backends: Backends,
     report: ProjectReport,
+}
+
+/// Starts the embedded database, or finds that of the operator, and says which settings name another release.
+async fn start_database(
+    project: &Project,
+    folder: &DataFolder,
+    config: &Config,
+    options: &ServeOptions,
+) -> anyhow::Result<DatabaseSource> {
+    let wanted = DatabaseOptions { port: development_database_port(project, config, options), ..options.database() };
+    let source = tokio::task::spawn_blocking(find_database(project, folder, wanted));
+    let source = source.await.context("starting the database")??;
+    let other_release = source.embedded_release().and_then(|major| project.file.describe_other_release(major));
+    logging::log_notices(other_release.as_slice());
+    Ok(source)
 }
 
 /// Returns the TCP port of an embedded database: one for tools during development, otherwise none.
