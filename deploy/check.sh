@@ -122,14 +122,42 @@ check_package() {
         test -s "$root/usr/share/man/man1/basalt-users-import.1.gz" || { echo "deploy: the package lacks manual pages" >&2; return 1; }
     fi
     [ -z "$binary" ] || "$root/usr/bin/basalt" check --config "$root/etc/basalt/config.toml" >/dev/null
-    check_purchase "$root/usr/bin/basalt"
+    check_products "$root"
+    check_purchase "$root"
 }
 
-# Buys a template of the installed program and opens what it delivers; the files come from the package.
+# Asks the installed program for the products: with the configuration of the package and a shop it finds all, and it looks for
+# them in the package alone.
+check_products() {
+    [ -n "$binary" ] && [ -f frontend/products/products.json ] || return 0
+    local root=$1 shop=$scratch/shop.toml
+    {
+        cat "$root/etc/basalt/config.toml"
+        printf '\n[basalt.shop]\nowner = "owner@example.com"\n'
+        printf '[basalt.shop.payment.stripe]\nwebhook_secret = "whsec_of_this_check"\n'
+    } >"$shop"
+    "$root/usr/bin/basalt" check --config "$shop" >"$scratch/sells.log" 2>&1 || { cat "$scratch/sells.log" >&2; return 1; }
+    if grep --quiet 'for these templates' "$scratch/sells.log"; then
+        cat "$scratch/sells.log" >&2
+        return 1
+    fi
+    # An installed package would be found in place of this one.
+    [ ! -e /usr/share/basalt/products ] || return 0
+    mv "$root/usr/share/basalt/products" "$scratch/moved"
+    "$root/usr/bin/basalt" check --config "$shop" >"$scratch/lacks.log" 2>&1 || true
+    mv "$scratch/moved" "$root/usr/share/basalt/products"
+    grep --quiet 'for these templates\|of these templates' "$scratch/lacks.log" ||
+        { echo "deploy: the installed program does not miss the products of its package:" >&2; cat "$scratch/lacks.log" >&2; return 1; }
+}
+
+# Buys a template of the installed program with the configuration of the package and opens what it delivers; the files come
+# from the package.
 check_purchase() {
     [ -n "$binary" ] && [ -f frontend/products/products.json ] || return 0
+    local root=$1
+    { cat "$root/etc/basalt/config.toml" && printf '\n[basalt.shop]\nowner = "owner@example.com"\n'; } >"$scratch/installed.toml"
     [ -d frontend/node_modules/@playwright ] && have chromium || { skip "a purchase from the package (Chromium or Playwright is missing)"; return 0; }
-    (cd frontend && BASALT_BIN=$1 npx playwright test --output "$scratch/results" first-purchase.spec.ts >"$scratch/purchase.log" 2>&1) ||
+    (cd frontend && BASALT_BIN=$root/usr/bin/basalt BASALT_CONFIG=$scratch/installed.toml npx playwright test --output "$scratch/results" first-purchase.spec.ts >"$scratch/purchase.log" 2>&1) ||
         { tail -40 "$scratch/purchase.log" >&2; return 1; }
 }
 

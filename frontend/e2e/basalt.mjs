@@ -9,6 +9,7 @@ import { promisify } from "node:util";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const BINARY = process.env.BASALT_BIN ?? `${ROOT}target/debug/basalt`;
+const CONFIG = process.env.BASALT_CONFIG ?? `${ROOT}config.toml`;
 
 /**
  * @typedef {object} Basalt
@@ -26,7 +27,7 @@ const BINARY = process.env.BASALT_BIN ?? `${ROOT}target/debug/basalt`;
  */
 
 /**
- * Starts the binary with the configuration of the repository; resolves once it serves.
+ * Starts the binary with the configuration of the repository, or with `BASALT_CONFIG`; resolves once it serves.
  *
  * @param {(config: string) => string} [change] changes config.toml
  * @param {Record<string, string>} [files] further files of the project, by path
@@ -35,7 +36,7 @@ const BINARY = process.env.BASALT_BIN ?? `${ROOT}target/debug/basalt`;
 export async function startBasalt(change = (config) => config, files = {}) {
   const folder = await mkdtemp(join(tmpdir(), "basalt-e2e-"));
   const config = join(folder, "config.toml");
-  await writeFile(config, change(await readFile(`${ROOT}config.toml`, "utf8")));
+  await writeFile(config, change(await readFile(CONFIG, "utf8")));
   for (const [path, text] of Object.entries(files)) {
     await mkdir(dirname(join(folder, path)), { recursive: true });
     await writeFile(join(folder, path), text);
