@@ -132,7 +132,7 @@ bench-rest: build ## Data API beside pgbench with the same statements: make benc
 	@$(NEED) postgres
 	@tools/bench-rest.py $(CURDIR)/$(RELEASE) $(BENCH)
 
-bench-storage: build ## Storage API, beside another server of it: make bench-storage [BENCH="--seconds 5 --only upload-1k,list --other URL --other-key KEY"]
+bench-storage: build ## Storage API, beside nginx and another server of it: make bench-storage [BENCH="--seconds 5 --only upload-1k,list --other URL --other-key KEY"]
 	@$(NEED) postgres
 	@tools/bench-storage.py $(CURDIR)/$(RELEASE) $(BENCH)
 
