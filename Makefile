@@ -15,7 +15,7 @@ SHOP := frontend/dist/index.html
 CLIENTS_INSTALLED := packages/node_modules/.package-lock.json
 SHOP_SOURCES := $(shell find frontend \( -name node_modules -o -name dist -o -name e2e \) -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help run test test-rust test-shop test-browser test-clients check check-rust check-shop check-clients check-dependencies check-scripts check-deploy fmt fuzz-data-api build package package-library package-platform package-deb bench bench-gateway bench-rest bench-storage bench-test bench-rolling bench-shop bench-size bench-users bench-cluster conformance timing hardening mixed-versions replay soak soak-concurrency soak-orders clean
+.PHONY: help run test test-rust test-shop test-browser test-clients check check-rust check-shop check-clients check-dependencies check-scripts check-deploy fmt fuzz-data-api build package package-library package-platform package-deb bench bench-gateway bench-rest bench-storage bench-test bench-rolling bench-shop bench-size bench-users bench-cluster conformance storage-suites timing hardening mixed-versions replay soak soak-concurrency soak-orders clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -135,6 +135,11 @@ bench-rest: build ## Data API beside pgbench with the same statements: make benc
 bench-storage: build ## Storage API, beside nginx and another server of it: make bench-storage [BENCH="--seconds 5 --only upload-1k,list --other URL --other-key KEY"]
 	@$(NEED) postgres
 	@tools/bench-storage.py $(CURDIR)/$(RELEASE) $(BENCH)
+
+storage-suites: $(SHOP) ## Suites of others against the storage API: make storage-suites [SUITES="--only aws,tus --reference FOLDER"]
+	@$(NEED) cargo node postgres
+	@cargo build --package basalt
+	@python3 tools/storage-suites $(CURDIR)/$(DEBUG) $(SUITES)
 
 bench-users: build ## Compare one million users with ten thousand: make bench-users [REF=/path/to/gotrue]
 	@tools/bench-users.py --command "$(CURDIR)/$(RELEASE) gotrue serve" $(if $(REF),--reference "$(REF) serve")
