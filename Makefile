@@ -158,7 +158,7 @@ bench-size: build ## Binary size by part, memory idle and with 10,000 connection
 fuzz-data-api: ## Compare random requests to the data API with their statements: make fuzz-data-api [PROPTEST_CASES=2000]
 	PROPTEST_CASES=$(or $(PROPTEST_CASES),500) cargo test -p postgrest-rs --test database -- differential::
 
-replay: $(SHOP) ## Compare with the recorded responses of the reference: make replay [REPLAY="--only 'user.*' --pgbouncer"]
+replay: $(SHOP) ## Compare with the recorded responses of the references: make replay [REPLAY="--only 'user.*' --pgbouncer"]
 	@$(NEED) cargo postgres $(if $(findstring --pgbouncer,$(REPLAY)),pgbouncer)
 	@$(BUILD_DEBUG)
 	@$(IN_MEMORY) $(dir $(DEBUG))recordings $(REPLAY)

@@ -4,7 +4,6 @@
 mod api;
 mod calls;
 mod cluster;
-mod comparison;
 mod connections;
 mod details;
 mod differential;
@@ -16,7 +15,6 @@ mod recordings;
 mod reload;
 mod robustness;
 mod schema_size;
-mod steps;
 mod tls;
 mod types;
 mod writes;

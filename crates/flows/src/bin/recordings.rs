@@ -7,21 +7,24 @@ use std::process::ExitCode;
 
 use flows::FlowError;
 use flows::recordings::{
-    ChangeVerdict, RecordingOutcome, RecordingsOptions, ServerCommand, replay_recordings, repository_options,
-    update_recordings,
+    ChangeVerdict, RecordingOutcome, RecordingsOptions, ScenarioOutcome, ServerCommand, replay_data_recordings,
+    replay_recordings, repository_options, update_recordings,
 };
 use serde_json::{Map, Value};
 use tokio::signal::unix::{SignalKind, signal};
 
-const HELP: &str = "recordings [--only GLOB]… [--server COMMAND [--folder DIR]] [--update] [--jobs N] [--pgbouncer]
-           [--verbose] [--mutate N [--seed TEXT]] [--json FILE] [--flows DIR]
+const HELP: &str = "recordings [--only GLOB]… [--server COMMAND [--folder DIR]] [--data-server COMMAND] [--update] [--jobs N]
+           [--pgbouncer] [--verbose] [--mutate N [--seed TEXT]] [--json FILE] [--flows DIR]
 
-Replays the recordings of tests/recordings/flows against `COMMAND serve` and reports every difference. tests/recordings/README.md describes
-them.
+Replays the recordings of tests/recordings/flows against `COMMAND serve`, and those of the data API, whose names begin with rest., against
+`COMMAND FILE`. Reports every difference. tests/recordings/README.md describes them.
 
   --only GLOB       flows whose names match, such as 'user.*'; may be repeated
   --server COMMAND  the server: the words before serve and migrate (default: target/debug/basalt gotrue)
   --folder DIR      the folder that the server runs in; the reference has its migrations there
+  --data-server COMMAND
+                    the server of the data API: the words before its file (default: target/debug/basalt postgrest, and none
+                    with --server, --flows, --update and --mutate)
   --update          write what the server responds into the files of flows that differ, and list new flows
   --jobs N          servers that run at once (default: twice the number of processors)
   --pgbouncer       servers connect through pgbouncer in transaction mode
@@ -31,6 +34,8 @@ them.
   --json FILE       write the outcome of each flow to this file
   --flows DIR       other flows than those of tests/recordings/flows, without a list
 ";
+/// What the names of recordings of the data API begin with.
+const DATA_PREFIX: &str = "rest.";
 /// The differences of a flow that are printed without `--verbose`.
 const SHOWN: usize = 3;
 
@@ -86,17 +91,22 @@ fn parse(arguments: Vec<String>) -> Result<Command, FlowError> {
     options.search = std::env::var("PATH").unwrap_or_default().into();
     options.programs = std::env::var("PG_BIN_DIR").ok().map(PathBuf::from);
     let mut command = Command { options, is_verbose: false, json: None };
-    let (mut mutated, mut seed, mut folder) = (None, "1".to_owned(), None);
+    let (mut mutated, mut seed, mut folder, mut data_server) = (None, "1".to_owned(), None, None);
     let mut arguments = arguments.into_iter();
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().ok_or_else(|| FlowError::new(format!("{argument} needs a value"), HELP));
         match argument.as_str() {
-            "--server" => command.options.server = ServerCommand::parse(&value()?),
+            "--server" => {
+                command.options.server = ServerCommand::parse(&value()?);
+                command.options.data_server = None;
+            }
+            "--data-server" => data_server = Some(ServerCommand::parse(&value()?)),
             "--folder" => folder = Some(PathBuf::from(value()?)),
             "--update" => command.options.is_update = true,
             "--flows" => {
                 command.options.flows = value()?.into();
                 command.options.list = None;
+                command.options.data_server = None;
             }
             "--only" => {
                 let glob = value()?;
@@ -119,6 +129,10 @@ fn parse(arguments: Vec<String>) -> Result<Command, FlowError> {
     }
     command.options.mutation = mutated.map(|wanted| (wanted, seed));
     command.options.server.folder = folder;
+    if command.options.is_update || command.options.mutation.is_some() {
+        command.options.data_server = None;
+    }
+    command.options.data_server = data_server.or(command.options.data_server);
     if command.options.is_update && command.options.mutation.is_some() {
         return Err(FlowError::new("--update would write changed values", "leave out --mutate"));
     }
@@ -126,32 +140,17 @@ fn parse(arguments: Vec<String>) -> Result<Command, FlowError> {
 }
 
 async fn run(command: &Command) -> Result<bool, FlowError> {
-    let report = |recording: &RecordingOutcome| {
-        if !recording.outcome.is_success() {
-            print(&describe(recording, command.is_verbose));
-        }
+    let mut tally = Tally::default();
+    let scenarios = replay_data(command, &mut tally).await?;
+    let names_flows = command.options.only.iter().any(|glob| !glob.starts_with(DATA_PREFIX));
+    let outcomes = if command.options.only.is_empty() || names_flows || scenarios == 0 {
+        replay_flows(command, &mut tally).await?
+    } else {
+        Vec::new()
     };
-    let outcomes = replay_recordings(&command.options, &report).await?;
-    let mut areas: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
-    let mut words = Map::new();
-    let (mut steps, mut same) = (0, 0);
-    for recording in &outcomes {
-        let area = areas.entry(recording.name.split('.').next().unwrap_or_default()).or_default();
-        let is_success = recording.outcome.is_success();
-        area.0 += usize::from(is_success);
-        area.1 += 1;
-        steps += recording.recorded;
-        same += recording.outcome.steps.iter().filter(|step| step.differences.is_empty()).count();
-        words.insert(recording.name.clone(), Value::from(if is_success { "ok" } else { "differs" }));
-    }
-    words.sort_keys();
-    for (area, (passed, all)) in &areas {
-        print(&format!("{area:24} {passed:3} of {all:3}\n"));
-    }
-    let passed = words.values().filter(|word| *word == "ok").count();
-    print(&format!("{same} of {steps} steps as recorded\n{passed} of {} flows as recorded\n", outcomes.len()));
+    tally.print();
     if let Some(path) = &command.json {
-        let text = serde_json::to_string_pretty(&words).unwrap_or_default();
+        let text = serde_json::to_string_pretty(&tally.words).unwrap_or_default();
         std::fs::write(path, text)
             .map_err(|error| FlowError::new(format!("{}: {error}", path.display()), "name another file"))?;
     }
@@ -164,7 +163,77 @@ async fn run(command: &Command) -> Result<bool, FlowError> {
         }
         return Ok(outcomes.iter().all(|recording| recording.outcome.error.is_none()));
     }
-    Ok(passed == outcomes.len() && !outcomes.is_empty())
+    Ok(tally.is_success())
+}
+
+/// Replays the flows of the auth API.
+async fn replay_flows(command: &Command, tally: &mut Tally) -> Result<Vec<RecordingOutcome>, FlowError> {
+    let report = |recording: &RecordingOutcome| {
+        if !recording.outcome.is_success() {
+            print(&describe(recording, command.is_verbose));
+        }
+    };
+    let outcomes = replay_recordings(&command.options, &report).await?;
+    for recording in &outcomes {
+        let same = recording.outcome.steps.iter().filter(|step| step.differences.is_empty()).count();
+        let area = recording.name.split('.').next().unwrap_or_default();
+        tally.count(area, &recording.name, recording.outcome.is_success(), (same, recording.recorded));
+    }
+    Ok(outcomes)
+}
+
+/// Replays the recordings of the data API and returns their number.
+async fn replay_data(command: &Command, tally: &mut Tally) -> Result<usize, FlowError> {
+    let report = |scenario: &ScenarioOutcome| {
+        if !scenario.is_success() {
+            print(&describe_scenario(scenario, command.is_verbose));
+        }
+    };
+    let scenarios = replay_data_recordings(&command.options, &report).await?;
+    for scenario in &scenarios {
+        let area = scenario.name.split('.').take(2).collect::<Vec<_>>().join(".");
+        tally.count(&area, &scenario.name, scenario.is_success(), (scenario.same, scenario.recorded));
+    }
+    Ok(scenarios.len())
+}
+
+/// What was as recorded.
+#[derive(Default)]
+struct Tally {
+    /// Flows as recorded and all, by area.
+    areas: BTreeMap<String, (usize, usize)>,
+    /// `ok` or `differs` by flow.
+    words: Map<String, Value>,
+    /// Steps as recorded and all.
+    steps: (usize, usize),
+}
+
+impl Tally {
+    fn count(&mut self, area: &str, name: &str, is_success: bool, (same, recorded): (usize, usize)) {
+        let counted = self.areas.entry(area.to_owned()).or_default();
+        counted.0 += usize::from(is_success);
+        counted.1 += 1;
+        self.steps.0 += same;
+        self.steps.1 += recorded;
+        self.words.insert(name.to_owned(), Value::from(if is_success { "ok" } else { "differs" }));
+        self.words.sort_keys();
+    }
+
+    fn passed(&self) -> usize {
+        self.words.values().filter(|word| *word == "ok").count()
+    }
+
+    fn is_success(&self) -> bool {
+        self.passed() == self.words.len() && !self.words.is_empty()
+    }
+
+    fn print(&self) {
+        for (area, (passed, all)) in &self.areas {
+            print(&format!("{area:24} {passed:3} of {all:3}\n"));
+        }
+        let ((same, steps), passed, all) = (self.steps, self.passed(), self.words.len());
+        print(&format!("{same} of {steps} steps as recorded\n{passed} of {all} flows as recorded\n"));
+    }
 }
 
 /// Reports which changed values were found; returns whether all were.
@@ -191,6 +260,18 @@ fn describe(recording: &RecordingOutcome, is_verbose: bool) -> String {
         text.extend(["        step ", &step.number.to_string(), " ", &step.title, ": ", &lines, "\n"]);
     }
     if let Some(error) = &outcome.error {
+        text.extend(["        ", &error.to_string(), "\n"]);
+    }
+    text
+}
+
+fn describe_scenario(scenario: &ScenarioOutcome, is_verbose: bool) -> String {
+    let ScenarioOutcome { name, recorded, same, differences, error } = scenario;
+    let mut text = format!("FAIL  {name}: {same} of {recorded} steps as recorded\n");
+    for difference in differences.iter().take(if is_verbose { usize::MAX } else { SHOWN }) {
+        text.extend(["        ", &difference.replace('\n', "\n        "), "\n"]);
+    }
+    if let Some(error) = error {
         text.extend(["        ", &error.to_string(), "\n"]);
     }
     text

@@ -15,8 +15,9 @@ use crate::FlowError;
 
 /// How long a start may take.
 const START: Duration = Duration::from_secs(30);
-/// What a cluster that is deleted at the end does not need: durability, replicas, maintenance.
-const SETTINGS: [&str; 9] = [
+/// What a cluster that is deleted at the end does not need: durability, replicas, maintenance. Plans and times are those of the
+/// recordings.
+const SETTINGS: [&str; 12] = [
     "listen_addresses=127.0.0.1",
     "max_connections=400",
     "fsync=off",
@@ -26,6 +27,9 @@ const SETTINGS: [&str; 9] = [
     "max_wal_senders=0",
     "autovacuum=off",
     "checkpoint_timeout=1d",
+    "jit=off",
+    "max_parallel_workers_per_gather=0",
+    "timezone=UTC",
 ];
 
 /// A running cluster, which is deleted when dropped.

@@ -3,6 +3,7 @@
 //! Each settings have a server, and each server a database.
 
 mod cluster;
+mod data;
 mod groups;
 mod list;
 mod mutation;
@@ -20,6 +21,7 @@ use futures::StreamExt;
 use futures::stream;
 use reqwest::Client;
 
+pub use self::data::{ScenarioOutcome, replay_data_recordings};
 pub use self::mutation::{ChangeVerdict, ChangedValue};
 pub use self::options::{RecordingsOptions, ServerCommand, repository_options};
 pub use self::outcome::RecordingOutcome;
@@ -41,6 +43,8 @@ use crate::standins::{RecordedServices, StandIns, StartedStandIns, database};
 
 /// The database that those of the servers are copies of.
 const TEMPLATE: &str = "recordings_template";
+/// The login role of the auth servers.
+const LOGIN_ROLE: &str = "supabase_auth_admin";
 
 /// The database server of a run.
 struct Environment {
@@ -74,8 +78,11 @@ pub async fn replay_recordings(
     let bootstrap = std::fs::read_to_string(&options.bootstrap).map_err(failed)?;
     std::fs::create_dir_all(&options.logs).map_err(failed)?;
     let cluster = Cluster::start(&options.temporary, &find_programs(options)?)?;
-    let pooler =
-        if options.uses_pooler { Some(Pooler::start(&options.temporary, &cluster, &options.search)?) } else { None };
+    let pooler = if options.uses_pooler {
+        Some(Pooler::start(&options.temporary, &cluster, &options.search, LOGIN_ROLE)?)
+    } else {
+        None
+    };
     let environment = Arc::new(Environment { options: options.clone(), cluster, pooler, bootstrap, client: client()? });
     environment.prepare_template().await?;
     let mut running = stream::iter(groups)
@@ -123,7 +130,7 @@ impl Environment {
         // A copy of the files takes two thirds of the time of a copy of the pages, which is the default.
         let create = format!("create database \"{}\" template \"{TEMPLATE}\" strategy file_copy", group.name);
         self.execute("postgres", &create).await?;
-        let grant = format!("grant create on database \"{}\" to supabase_auth_admin", group.name);
+        let grant = format!("grant create on database \"{}\" to {LOGIN_ROLE}", group.name);
         self.execute("postgres", &grant).await?;
         for statement in &group.settings.sql {
             self.execute(&group.name, statement).await?;
@@ -177,5 +184,5 @@ impl Environment {
 
 /// Returns the URL of a database for a server.
 fn auth_database(port: u16, database: &str) -> String {
-    format!("postgres://supabase_auth_admin:root@127.0.0.1:{port}/{database}")
+    format!("postgres://{LOGIN_ROLE}:root@127.0.0.1:{port}/{database}")
 }

@@ -15,6 +15,10 @@ pub struct RecordingsOptions {
     /// The statements that prepare a database.
     pub bootstrap: PathBuf,
     pub server: ServerCommand,
+    /// The folder of the recordings of the data API: `schema.sql`, `scenarios.json` and `recordings.json`.
+    pub data: PathBuf,
+    /// The server of the data API, which gets its configuration file as its last argument; `None` leaves its recordings out.
+    pub data_server: Option<ServerCommand>,
     /// Globs over names of flows; all if there are none.
     pub only: Vec<String>,
     /// In how many flows one expected value is changed, and the seed of the choice.
@@ -37,7 +41,7 @@ pub struct RecordingsOptions {
     pub search: OsString,
 }
 
-/// How a server is started: `PROGRAM ARGUMENTS serve`, after one `PROGRAM ARGUMENTS migrate`.
+/// How a server is started: an auth server as `PROGRAM ARGUMENTS serve`, after one `PROGRAM ARGUMENTS migrate`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerCommand {
     pub program: PathBuf,
@@ -60,16 +64,19 @@ impl ServerCommand {
 /// Returns the options for the recordings of a repository.
 pub fn repository_options(repository: &Path) -> RecordingsOptions {
     let replay = repository.join("tests/recordings");
+    let server = |command: &str| ServerCommand {
+        program: repository.join("target/debug/basalt"),
+        arguments: vec![command.to_owned()],
+        folder: None,
+    };
     RecordingsOptions {
         flows: replay.join("flows"),
         list: Some(replay.join("flows.json")),
         certificates: replay.join("internet"),
         bootstrap: replay.join("bootstrap.sql"),
-        server: ServerCommand {
-            program: repository.join("target/debug/basalt"),
-            arguments: vec!["gotrue".to_owned()],
-            folder: None,
-        },
+        server: server("gotrue"),
+        data: repository.join("postgrest-rs/tests/recordings"),
+        data_server: Some(server("postgrest")),
         only: Vec::new(),
         mutation: None,
         is_update: false,

@@ -22,8 +22,8 @@ pub(super) struct Pooler {
 }
 
 impl Pooler {
-    /// Starts pgbouncer in front of a cluster.
-    pub(super) fn start(parent: &Path, cluster: &Cluster, search: &OsStr) -> Result<Self, FlowError> {
+    /// Starts pgbouncer in front of a cluster, which every client uses by this role.
+    pub(super) fn start(parent: &Path, cluster: &Cluster, search: &OsStr, role: &str) -> Result<Self, FlowError> {
         let hint = "install pgbouncer (Debian: apt install pgbouncer, macOS: brew install pgbouncer)";
         let failed = |error: std::io::Error| FlowError::new(format!("pgbouncer: {error}"), hint);
         let mut folders: Vec<PathBuf> = std::env::split_paths(search).collect();
@@ -35,7 +35,7 @@ impl Pooler {
         let port = free_port()?;
         // Few connections, so that each is used by many clients; everything else has its default.
         let settings = format!(
-            "[databases]\n* = host=127.0.0.1 port={} user=supabase_auth_admin password=root\n\
+            "[databases]\n* = host=127.0.0.1 port={} user={role} password=root\n\
              [pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\nauth_type = any\n\
              pool_mode = transaction\ndefault_pool_size = 5\n",
             cluster.port

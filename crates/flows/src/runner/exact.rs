@@ -19,7 +19,7 @@ const MAX_BODY: usize = 64 << 20;
 
 /// A request whose target is not changed.
 #[derive(Debug)]
-pub(super) struct ExactRequest<'a> {
+pub(crate) struct ExactRequest<'a> {
     pub method: &'a Method,
     /// The URL, of the scheme http.
     pub url: &'a str,
@@ -32,7 +32,7 @@ pub(super) struct ExactRequest<'a> {
 ///
 /// # Errors
 /// The server is unreachable or breaks off; the text says which.
-pub(super) async fn send(request: &ExactRequest<'_>) -> Result<ReceivedResponse, String> {
+pub(crate) async fn send(request: &ExactRequest<'_>) -> Result<ReceivedResponse, String> {
     timeout(TIMEOUT, exchange(request)).await.map_err(|_| format!("it took over {} s", TIMEOUT.as_secs()))?
 }
 

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+pub(crate) use self::exact::{ExactRequest, send as send_exactly};
 pub(crate) use self::observe::{CONTENT_HEADERS, ResponseParts, observe, observe_parts};
 pub use self::observe::{RECORDED_HEADERS, ReceivedResponse};
 pub(crate) use self::parallel::send_all;
