@@ -40,7 +40,6 @@ macro_rules! hidden_user_columns {
          u.is_super_admin, u.is_sso_user"
     };
 }
-pub(crate) use hidden_user_columns;
 
 /// The identities and factors of the user of relation `u` as arrays of JSON.
 ///
@@ -105,7 +104,7 @@ impl FromRow<'_, PgRow> for UserRow {
 
 /// A user as selected by [`shown_user_columns!`].
 ///
-/// The columns of [`hidden_user_columns!`], identities and factors are not loaded.
+/// The columns of [`crate::hidden_user_columns!`], identities and factors are not loaded.
 #[derive(Debug)]
 pub struct ShownUserRow(pub User);
 
@@ -118,7 +117,7 @@ impl FromRow<'_, PgRow> for ShownUserRow {
 /// A user without secrets, and the session of a request that only reads.
 #[derive(Debug)]
 pub struct UserToRead {
-    /// The user; the columns of [`hidden_user_columns!`] are not loaded.
+    /// The user; the columns of [`crate::hidden_user_columns!`] are not loaded.
     pub user: User,
     /// The requested session, if it exists.
     pub session: Option<SessionOrigin>,
@@ -201,7 +200,7 @@ fn read_shown_user(columns: &mut ColumnReader<'_>) -> sqlx::Result<User> {
     })
 }
 
-/// Reads the columns of [`hidden_user_columns!`] in their order.
+/// Reads the columns of [`crate::hidden_user_columns!`] in their order.
 fn read_hidden_columns(columns: &mut ColumnReader<'_>, user: &mut User) -> sqlx::Result<()> {
     user.encrypted_password = columns.get("encrypted_password")?;
     user.confirmation_token = columns.text("confirmation_token")?;
