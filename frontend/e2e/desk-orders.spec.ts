@@ -48,6 +48,42 @@ test("an order is found, its link sent again and its amount refunded", async ({ 
   await page.getByRole("button", { name: "Refund", exact: true }).click();
   await page.getByRole("button", { name: "Refund $28.00" }).click();
   await expect(page.getByText("The amount is refunded.")).toBeVisible();
+  await expect(page.getByText("$28.00, $0.00 remain paid")).toBeVisible();
+  await expect(page.getByText("Refund receipt")).toBeVisible();
+  await expect(page.getByText("Download link", { exact: true })).toHaveCount(3);
+});
+
+test("orders are limited by days, which are in the address and in the export", async ({ page }) => {
+  const buyer = `days-${Date.now()}@example.com`;
+  await buy(page, buyer);
+  const day = (offset: number) =>
+    new Date(Date.now() + offset * 86_400_000).toISOString().slice(0, 10);
+  await page.goto("/_desk/orders");
+  await page.getByRole("button", { name: "Dates" }).click();
+  await page.getByLabel("First day").fill(day(1));
+  await page.getByLabel("Last day").fill(day(-1));
+  await page.getByRole("button", { name: "Show", exact: true }).click();
+  await expect(page.getByText("The first day must not be after the last day.")).toBeVisible();
+  await page.getByLabel("Last day").fill("");
+  await page.getByRole("button", { name: "Show", exact: true }).click();
+  await expect(page).toHaveURL(new RegExp(`from=${day(1)}$`));
+  await expect(page.getByText("Nothing matches")).toBeVisible();
+  expect(await findViolations(page)).toEqual([]);
+
+  // The order may have been paid a moment before midnight.
+  await page.goto(`/_desk/orders?from=${day(-1)}&to=${day(0)}`);
+  await expect(page.getByLabel("First day")).toHaveValue(day(-1));
+  await page.getByRole("link", { name: buyer }).click();
+  await expect(page).toHaveURL(new RegExp(`from=${day(-1)}&to=${day(0)}$`));
+  const saving = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Export" }).click();
+  const saved = await readFile(await (await saving).path(), "utf8");
+  expect(saved).toContain(buyer);
+
+  await page.goto("/_desk/orders?from=2026-02-30");
+  await expect(page.getByText("from must be a day, such as 2026-01-31.")).toBeVisible();
+  await page.getByRole("button", { name: "All days" }).click();
+  await expect(page.getByRole("link", { name: buyer })).toBeVisible();
 });
 
 test("the figures show views with a table of the same values", async ({ page }) => {

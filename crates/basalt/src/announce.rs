@@ -256,7 +256,8 @@ impl<'a> Announcement<'a> {
         if let Some(link) = self.desk_setup_url {
             let _ = write!(
                 text,
-                "\n\n  The shop has no owner yet. This link makes one, once and within 24 hours:\n  {link}"
+                "\n\n  The shop has no owner yet. This link makes one, once and within 24 hours; those of earlier starts have \
+                 ended:\n  {link}"
             );
         }
         if !self.project_text.is_empty() {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use clap::Args;
 use orders::admin::{self, OrderFilter};
-use orders::amount::format_amount;
+use orders::amount::format_coded;
 use orders::export::{CSV_HEADER, to_csv};
 use orders::{Order, OrderService, OrderState};
 use platform::clock::{Clock, SystemClock};
@@ -160,8 +160,8 @@ fn to_filter(arguments: &FilterArguments) -> OrderFilter {
         search: arguments.search.clone(),
         state: arguments.state,
         template: arguments.template.map(i32::from),
-        before: None,
         limit: admin::MAX_LIMIT,
+        ..OrderFilter::default()
     }
 }
 
@@ -197,7 +197,7 @@ pub(crate) async fn list(database: &OrderDatabase, arguments: &OrderListArgument
         if arguments.json {
             writeln!(out, "{}", order.to_json())?;
         } else {
-            let amount = format_amount(order.amount_minor, &order.currency);
+            let amount = format_coded(order.amount_minor, &order.currency);
             let (paid, state) = (order.paid_at.format("%Y-%m-%d %H:%M"), order.state.name());
             let test = if order.is_test { " (test)" } else { "" };
             writeln!(
@@ -231,7 +231,7 @@ pub(crate) async fn resend(database: &OrderDatabase, arguments: &OrderArguments)
 pub(crate) async fn refund(database: &OrderDatabase, arguments: &OrderArguments) -> anyhow::Result<()> {
     let id = database.find(&arguments.order).await?;
     let order = admin::refund(&database.service, id).await?;
-    let amount = format_amount(order.amount_minor, &order.currency);
+    let amount = format_coded(order.amount_minor, &order.currency);
     print(&format!("Refunded {amount} to {}; the download link has ended.", order.buyer_email))
 }
 

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::response::Response;
-use chrono::{Datelike, Days, NaiveDate};
+use chrono::{Days, NaiveDate};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use crate::http::error::DeskError;
-use crate::http::query::Query;
+use crate::http::query::{Query, has_plain_year};
 use crate::http::respond;
 use crate::section::{OwnerCall, Section};
 use crate::store::figures::{self, FigureRow};
@@ -62,16 +62,9 @@ struct Period {
 
 impl Period {
     fn read(query: &Query, today: NaiveDate) -> Result<Self, DeskError> {
-        let day = |name: &str| {
-            let parse = |text: &str| {
-                let day = text.parse::<NaiveDate>().ok().filter(|day| has_plain_year(*day) && day.to_string() == text);
-                day.ok_or_else(|| DeskError::invalid(format!("{name} must be a day, such as 2026-01-31.")))
-            };
-            query.get(name).map(parse).transpose()
-        };
-        let to = day("to")?.unwrap_or(today);
+        let to = query.day("to")?.unwrap_or(today);
         let before = to.checked_sub_days(Days::new(DEFAULT_DAYS)).filter(|day| has_plain_year(*day));
-        let from = day("from")?.or(before).unwrap_or(to);
+        let from = query.day("from")?.or(before).unwrap_or(to);
         let days = (to - from).num_days() + 1;
         if !(1..=MOST_DAYS).contains(&days) {
             let text = format!("The period from {from} to {to} must have from 1 to {MOST_DAYS} days.");
@@ -86,11 +79,6 @@ impl Period {
 enum TestFigures {
     LeftOut,
     Included,
-}
-
-/// Whether a day has the same text in the database: no sign, and no year zero.
-fn has_plain_year(day: NaiveDate) -> bool {
-    (1..=9999).contains(&day.year())
 }
 
 /// The numbers of a day, of a template, or of all.

@@ -50,7 +50,7 @@ pub use self::policy::{apply_policy, prefer_localhost};
 pub use self::section::{Owner, OwnerCall, Section};
 pub use self::session::remove_cookies;
 pub use self::settings::DeskSettings;
-pub use self::sign_in::{SetupState, create_link, create_reset_link, prepare_first_start};
+pub use self::sign_in::{SetupState, create_link, create_reset_link, prepare_start};
 pub use self::store::list_statements;
 pub use self::submissions::SubmissionsSection;
 pub use self::upkeep::maintain;

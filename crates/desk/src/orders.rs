@@ -9,6 +9,7 @@ use ::orders::webhook::json::parse_address;
 use ::orders::{Order, OrderService, OrderState, Provider};
 use axum::body::Body;
 use axum::response::Response;
+use chrono::{Days, NaiveDate, NaiveTime};
 use foundation::error_chain::ErrorChain;
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt, stream};
@@ -136,7 +137,7 @@ impl Section for Orders {
     }
 }
 
-/// Reads the filters of a list.
+/// Reads the filters of a list. Days are those of UTC, as in the figures; the first and the last are part of it.
 fn read_filter(query: &Query) -> Result<OrderFilter, DeskError> {
     let state = match query.get("state") {
         None => None,
@@ -147,10 +148,17 @@ fn read_filter(query: &Query) -> Result<OrderFilter, DeskError> {
     };
     let template = query.number("template", 0, 0..=i64::from(i32::MAX))?;
     let before = query.number("before", 0, 0..=i64::MAX)?;
+    let (from, to) = (query.day("from")?, query.day("to")?);
+    if from.zip(to).is_some_and(|(from, to)| from > to) {
+        return Err(DeskError::invalid("from must not be after to.").hint("Both days are part of the list."));
+    }
+    let start = |day: NaiveDate| day.and_time(NaiveTime::MIN).and_utc();
     Ok(OrderFilter {
         search: query.get("search").map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()),
         state,
         template: i32::try_from(template).ok().filter(|id| *id > 0),
+        since: from.map(start),
+        until: to.and_then(|day| day.checked_add_days(Days::new(1))).map(start),
         before: (before > 0).then_some(before),
         limit: query.number("limit", admin::DEFAULT_LIMIT, 1..=MAX_LIMIT)?,
     })

@@ -42,7 +42,7 @@ impl OrderList {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OrderDetails {
     pub order: Order,
-    /// The mails with links that the outbox still has.
+    /// The mails to the buyer that the outbox still has.
     pub mails: Vec<MailEntry>,
     /// What the provider reported.
     pub events: Vec<EventEntry>,
@@ -82,7 +82,7 @@ fn mail_to_json(mail: &MailEntry) -> Value {
     };
     json!({
         "id": mail.id,
-        "kind": "delivery",
+        "kind": if mail.purpose == "order_refund" { "refund" } else { "delivery" },
         "to": mail.recipient,
         "subject": mail.subject,
         "text": null,

@@ -3,7 +3,7 @@
 use foundation::csv::format_csv_cell;
 use foundation::time::{Time, format_milliseconds};
 
-use crate::amount::format_amount;
+use crate::amount::format_decimal;
 use crate::order::Order;
 
 /// The names of the columns.
@@ -13,7 +13,7 @@ pub const CSV_HEADER: &str = "number,id,paid_at,state,template,title,buyer_email
 /// Formats an order as a line of CSV (RFC 4180), without its end.
 pub fn to_csv(order: &Order) -> String {
     let time = |time: Option<Time>| time.map(format_milliseconds).unwrap_or_default();
-    let amount = |minor: i64| format_amount(minor, "").trim_end().to_owned();
+    let amount = |minor: i64| format_decimal(minor, &order.currency);
     let fields = [
         order.number.to_string(),
         order.id.to_string(),

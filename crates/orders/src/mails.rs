@@ -58,7 +58,7 @@ fn delivery_texts(language: Language) -> DeliveryTexts {
                    plain-text version and a guide.",
             label: "Download the template",
             validity: "The link is valid until {until} and for {downloads} downloads. It is for you alone.",
-            renewal: "Lost the link later, or it no longer works? Open {orders} to get a new one, as often as you need it, or reply to this mail.",
+            renewal: "Lost the link later, or it no longer works? Open {orders} and we send a new one: every ten minutes at most, and four mails within 24 hours, this one included. Or reply to this mail.",
         },
         Language::German => DeliveryTexts {
             subject: "Ihre Vorlage: {title}",
@@ -66,7 +66,7 @@ fn delivery_texts(language: Language) -> DeliveryTexts {
                    reinen Textfassung und einer Anleitung.",
             label: "Vorlage herunterladen",
             validity: "Der Link gilt bis {until} und für {downloads} Downloads. Er ist nur für Sie bestimmt.",
-            renewal: "Den Link später verloren, oder er funktioniert nicht mehr? Öffnen Sie {orders} für einen neuen, so oft Sie ihn brauchen, oder antworten Sie auf diese Nachricht.",
+            renewal: "Den Link später verloren, oder er funktioniert nicht mehr? Öffnen Sie {orders}, und wir senden einen neuen: höchstens alle zehn Minuten und vier E-Mails in 24 Stunden, diese mitgezählt. Oder antworten Sie auf diese Nachricht.",
         },
         Language::French => DeliveryTexts {
             subject: "Votre modèle : {title}",
@@ -74,7 +74,7 @@ fn delivery_texts(language: Language) -> DeliveryTexts {
                    en texte brut et un guide.",
             label: "Télécharger le modèle",
             validity: "Le lien est valable jusqu’au {until} et pour {downloads} téléchargements. Il n’est destiné qu’à vous.",
-            renewal: "Lien perdu plus tard, ou qui ne fonctionne plus ? Ouvrez {orders} pour en recevoir un nouveau, aussi souvent que nécessaire, ou répondez à ce message.",
+            renewal: "Lien perdu plus tard, ou qui ne fonctionne plus ? Ouvrez {orders} et nous en envoyons un nouveau : toutes les dix minutes au plus, et quatre e-mails en 24 heures, celui-ci compris. Ou répondez à ce message.",
         },
         Language::Spanish => DeliveryTexts {
             subject: "Tu plantilla: {title}",
@@ -82,7 +82,7 @@ fn delivery_texts(language: Language) -> DeliveryTexts {
                    en texto plano y una guía.",
             label: "Descargar la plantilla",
             validity: "El enlace es válido hasta el {until} y para {downloads} descargas. Es solo para ti.",
-            renewal: "¿Pierdes el enlace más tarde o ya no funciona? Abre {orders} para recibir uno nuevo, tantas veces como lo necesites, o responde a este mensaje.",
+            renewal: "¿Pierdes el enlace más tarde o ya no funciona? Abre {orders} y enviamos uno nuevo: cada diez minutos como máximo, y cuatro correos en 24 horas, este incluido. O responde a este mensaje.",
         },
     }
 }
@@ -169,7 +169,7 @@ pub struct RefundMail<'a> {
 /// Builds the mail to the buyer of a refunded order.
 pub fn build_refund(context: MailContext<'_>, language: Language, mail: RefundMail<'_>) -> EmailMessage {
     let (facts, receipt) = (context.facts, mail.receipt);
-    let amount = format_amount(receipt.amount_minor, receipt.currency);
+    let amount = format_amount(receipt.amount_minor, receipt.currency, language);
     let (subject, text) = match language {
         Language::English => (
             format!("Refund of {}", receipt.title),
@@ -229,7 +229,7 @@ pub fn build_partial_refund(
     part: RefundPart,
 ) -> EmailMessage {
     let receipt = mail.receipt;
-    let amount = |minor: i64| format_amount(minor, receipt.currency);
+    let amount = |minor: i64| format_amount(minor, receipt.currency, language);
     let RefundPart { returned_minor, before_minor } = part;
     let (back, rest) = (amount(returned_minor - before_minor), amount(receipt.amount_minor - returned_minor));
     let (shop, title, paid) = (&context.facts.name, receipt.title, amount(receipt.amount_minor));
@@ -381,6 +381,7 @@ mod tests {
                 discount_minor: Some(0),
                 quantity: Some(3),
                 unit_minor: Some(2_800),
+                returned_minor: 0,
                 currency: "USD",
                 is_test: false,
             },
@@ -408,15 +409,36 @@ mod tests {
 
     #[test]
     fn delivery_has_link_end_and_order_in_each_language() {
-        for (language, subject, until) in [
-            (Language::English, "Your template: Welcome Series", "2026-11-28, 12:00 UTC"),
-            (Language::German, "Ihre Vorlage: Welcome Series", "28.11.2026, 12:00 UTC"),
-            (Language::French, "Votre modèle : Welcome Series", "28/11/2026, 12:00 UTC"),
-            (Language::Spanish, "Tu plantilla: Welcome Series", "28/11/2026, 12:00 UTC"),
+        for (language, subject, until, amounts) in [
+            (
+                Language::English,
+                "Your template: Welcome Series",
+                "2026-11-28, 12:00 UTC",
+                ["$33.32", "$5.32", "3 × $28.00"],
+            ),
+            (
+                Language::German,
+                "Ihre Vorlage: Welcome Series",
+                "28.11.2026, 12:00 UTC",
+                ["33,32\u{a0}$", "5,32\u{a0}$", "3 × 28,00\u{a0}$"],
+            ),
+            (
+                Language::French,
+                "Votre modèle : Welcome Series",
+                "28/11/2026, 12:00 UTC",
+                ["33,32\u{a0}$", "5,32\u{a0}$", "3 × 28,00\u{a0}$"],
+            ),
+            (
+                Language::Spanish,
+                "Tu plantilla: Welcome Series",
+                "28/11/2026, 12:00 UTC",
+                ["33,32\u{a0}$", "5,32\u{a0}$", "3 × 28,00\u{a0}$"],
+            ),
         ] {
             let mail = deliver(language, "Welcome Series");
             let text = mail.text.expect("a plain part");
             assert_eq!(mail.subject, subject);
+            let [total, tax, copies] = amounts;
             for value in [
                 until,
                 "https://shop.example/shop/receipt/abc",
@@ -424,9 +446,9 @@ mod tests {
                 "https://shop.example/shop/download/abc",
                 "https://shop.example/orders",
                 "#12",
-                "33.32 USD",
-                "5.32 USD",
-                "3 × 28.00 USD",
+                total,
+                tax,
+                copies,
             ] {
                 assert!(text.contains(value) && mail.html.contains(value), "{value}: {text}");
             }

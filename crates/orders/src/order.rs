@@ -136,6 +136,8 @@ pub struct Order {
     pub quantity: Option<i32>,
     /// The list price of a copy, if the provider said it.
     pub unit_minor: Option<i64>,
+    /// How much of the amount came back.
+    pub returned_minor: i64,
     /// Whether the buyer disputes the payment and nothing is decided.
     pub is_disputed: bool,
 }
@@ -156,6 +158,7 @@ impl Order {
             "discount_minor": self.discount_minor,
             "quantity": self.quantity,
             "unit_minor": self.unit_minor,
+            "returned_minor": self.returned_minor,
             "provider": self.provider.name(),
             "is_test": self.is_test,
             "is_disputed": self.is_disputed,
@@ -175,6 +178,12 @@ impl FromRow<'_, PgRow> for Order {
     fn from_row(row: &PgRow) -> sqlx::Result<Self> {
         let (provider, state): (String, String) = (row.try_get("provider")?, row.try_get("state")?);
         let language: String = row.try_get("locale")?;
+        let state = OrderState::from_name(&state).ok_or_else(|| unknown("state", &state))?;
+        let (amount_minor, returned): (i64, i64) = (row.try_get("amount_minor")?, row.try_get("returned_minor")?);
+        let returned_minor = match state {
+            OrderState::Refunded => amount_minor,
+            _ => returned.clamp(0, amount_minor.max(0)),
+        };
         Ok(Self {
             id: row.try_get("id")?,
             number: row.try_get("number")?,
@@ -183,9 +192,9 @@ impl FromRow<'_, PgRow> for Order {
             template: row.try_get("template")?,
             template_title: row.try_get("template_title")?,
             buyer_email: row.try_get("buyer_email")?,
-            amount_minor: row.try_get("amount_minor")?,
+            amount_minor,
             currency: row.try_get("currency")?,
-            state: OrderState::from_name(&state).ok_or_else(|| unknown("state", &state))?,
+            state,
             is_test: row.try_get("is_test")?,
             language: Language::from_tag(&language).unwrap_or_default(),
             paid_at: row.try_get("paid_at")?,
@@ -200,6 +209,7 @@ impl FromRow<'_, PgRow> for Order {
             discount_minor: row.try_get("discount_minor")?,
             quantity: row.try_get("quantity")?,
             unit_minor: row.try_get("unit_minor")?,
+            returned_minor,
             is_disputed: row.try_get("is_disputed")?,
         })
     }

@@ -8,6 +8,12 @@ pub const DOWNLOADS: &str = "/shop/download/";
 pub const RECEIPTS: &str = "/shop/receipt/";
 /// The page after a payment.
 pub const THANK_YOU: &str = "/thank-you";
+/// The parameter of [`THANK_YOU`] with the id of the checkout, as in the documents of Stripe.
+pub(crate) const CHECKOUT_PARAMETER: &str = "session_id";
+/// What PayPal appends to the address of the page, by the kind of the payment: the capture, or the order and its payer.
+pub(crate) const PAYPAL_CAPTURE: &str = "tx";
+pub(crate) const PAYPAL_ORDER: &str = "token";
+pub(crate) const PAYPAL_PAYER: &str = "PayerID";
 /// The page where buyers ask for their links again.
 pub const ORDERS: &str = "/orders";
 /// The style sheet of the pages.

@@ -30,6 +30,8 @@ pub struct Receipt<'a> {
     pub quantity: Option<i32>,
     /// The list price of a copy, if it is known.
     pub unit_minor: Option<i64>,
+    /// How much of the paid amount came back.
+    pub returned_minor: i64,
     pub currency: &'a str,
     /// Whether no money was moved.
     pub is_test: bool,
@@ -46,6 +48,8 @@ struct ReceiptTexts {
     discount: &'static str,
     tax: &'static str,
     total: &'static str,
+    returned: &'static str,
+    rest: &'static str,
     paid_by: &'static str,
     test: &'static str,
     licence: &'static str,
@@ -65,6 +69,8 @@ fn receipt_texts(language: Language) -> &'static ReceiptTexts {
             discount: "Discount",
             tax: "Tax included",
             total: "Total paid",
+            returned: "Refunded",
+            rest: "Remains paid",
             paid_by: "Paid with",
             test: "Test: no money was moved.",
             licence: "Licence",
@@ -82,6 +88,8 @@ fn receipt_texts(language: Language) -> &'static ReceiptTexts {
             discount: "Rabatt",
             tax: "Enthaltene Steuer",
             total: "Bezahlt",
+            returned: "Erstattet",
+            rest: "Verbleibt bezahlt",
             paid_by: "Bezahlt mit",
             test: "Test: Es ist kein Geld geflossen.",
             licence: "Lizenz",
@@ -99,6 +107,8 @@ fn receipt_texts(language: Language) -> &'static ReceiptTexts {
             discount: "Remise",
             tax: "Taxe comprise",
             total: "Total payé",
+            returned: "Remboursé",
+            rest: "Reste payé",
             paid_by: "Payé avec",
             test: "Test : aucun argent n’a été transféré.",
             licence: "Licence",
@@ -116,6 +126,8 @@ fn receipt_texts(language: Language) -> &'static ReceiptTexts {
             discount: "Descuento",
             tax: "Impuesto incluido",
             total: "Total pagado",
+            returned: "Reembolsado",
+            rest: "Queda pagado",
             paid_by: "Pagado con",
             test: "Prueba: no se movió dinero.",
             licence: "Licencia",
@@ -149,6 +161,7 @@ impl Order {
             discount_minor: self.discount_minor,
             quantity: self.quantity,
             unit_minor: self.unit_minor,
+            returned_minor: self.returned_minor,
             currency: &self.currency,
             is_test: self.is_test,
         }
@@ -180,7 +193,7 @@ impl Receipt<'_> {
             Some(address) if address.starts_with(name) => address.to_owned(),
             Some(address) => format!("{name}, {address}"),
         };
-        let amount = |minor: i64| format_amount(minor, self.currency);
+        let amount = |minor: i64| format_amount(minor, self.currency, language);
         let more = |name, minor: Option<i64>| minor.filter(|minor| *minor > 0).map(|minor| (name, amount(minor)));
         let mut lines = vec![
             (texts.number, format!("#{}", self.number)),
@@ -195,6 +208,10 @@ impl Receipt<'_> {
         lines.extend(more(texts.discount, self.discount_minor));
         lines.extend(more(texts.tax, self.tax_minor));
         lines.push((texts.total, amount(self.amount_minor)));
+        if self.returned_minor > 0 {
+            lines.push((texts.returned, amount(self.returned_minor)));
+            lines.push((texts.rest, amount(self.amount_minor - self.returned_minor)));
+        }
         let test = if self.is_test { format!(" ({})", texts.test) } else { String::new() };
         lines.push((texts.paid_by, format!("{}{test}", self.provider.title())));
         lines.push((texts.licence, texts.licence_text.to_owned()));

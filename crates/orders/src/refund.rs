@@ -1,14 +1,15 @@
 //! Refunds that the owner asks for.
 
 use foundation::time::Time;
-use platform::store::{self, Connection, outbox};
+use platform::store::outbox::{self, NewMail};
+use platform::store::{self, Connection};
 use uuid::Uuid;
 
 use crate::mails::RefundPart;
 use crate::order::{Order, OrderState};
 use crate::provider_api::{ApiError, RefundResult};
 use crate::service::OrderService;
-use crate::store::{EventRecord, find_order, lock_payment, record_refund};
+use crate::store::{EventRecord, add_mail, find_order, lock_payment, record_refund};
 
 /// Why an order was not refunded.
 #[derive(Debug, thiserror::Error)]
@@ -78,9 +79,8 @@ pub(crate) async fn enqueue_partial_mail(
     if part.returned_minor <= part.before_minor {
         return Ok(());
     }
-    outbox::insert(db, &[service.build_partial_refund_mail(order, part, now)]).await?;
-    service.outbox.notify_after_commit(db);
-    Ok(())
+    let mail = service.build_partial_refund_mail(order, part, now);
+    enqueue(service, db, order.id, mail).await
 }
 
 /// Queues the mail to the buyer in the transaction that refunded the order.
@@ -91,7 +91,13 @@ pub(crate) async fn enqueue_mail(
     now: Time,
 ) -> store::Result<()> {
     let Some(order) = find_order(db, id).await? else { return Ok(()) };
-    outbox::insert(db, &[service.build_refund_mail(&order, now)]).await?;
+    let mail = service.build_refund_mail(&order, now);
+    enqueue(service, db, id, mail).await
+}
+
+async fn enqueue(service: &OrderService, db: &mut Connection, order: Uuid, mail: NewMail) -> store::Result<()> {
+    add_mail(db, order, mail.id).await?;
+    outbox::insert(db, &[mail]).await?;
     service.outbox.notify_after_commit(db);
     Ok(())
 }

@@ -55,10 +55,11 @@ pub fn build_sample_mail(service: &OrderService, mail: OrderMail, language: Lang
         discount_minor: Some(2 * PRICE_MINOR - AMOUNT_MINOR),
         quantity: Some(2),
         unit_minor: Some(PRICE_MINOR),
+        returned_minor: 0,
         currency: CATALOGUE_CURRENCY,
         is_test: false,
     };
-    let refund = RefundMail { order, to, receipt };
+    let refund_of = |returned_minor| RefundMail { order, to, receipt: Receipt { returned_minor, ..receipt } };
     match mail {
         OrderMail::Delivery => {
             let [url, receipt_url] = [DOWNLOADS, RECEIPTS].map(|path| format!("{}{path}example", facts.url));
@@ -75,10 +76,10 @@ pub fn build_sample_mail(service: &OrderService, mail: OrderMail, language: Lang
             };
             build_delivery(context, language, delivery)
         }
-        OrderMail::Refund => build_refund(context, language, refund),
+        OrderMail::Refund => build_refund(context, language, refund_of(AMOUNT_MINOR)),
         OrderMail::PartialRefund => {
             let part = RefundPart { returned_minor: AMOUNT_MINOR / 2, before_minor: 0 };
-            build_partial_refund(context, language, refund, part)
+            build_partial_refund(context, language, refund_of(part.returned_minor), part)
         }
         OrderMail::Notice => {
             let lines = describe_underpaid(TITLE, PRICE_MINOR, to);

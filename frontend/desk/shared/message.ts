@@ -54,7 +54,7 @@ const KINDS: Record<string, string> = {
   confirmation: "Confirmation",
   reply: "Reply",
   delivery: "Download link",
-  refund: "Refund notice",
+  refund: "Refund receipt",
 };
 
 /** Returns the name of a kind of message. */

@@ -182,8 +182,10 @@ function answerOrders({ method, url }: StandInRequest, id: string, action: strin
   if (id === "held") return answerHeld(action);
   if (id === "") {
     const matching = orders.filter(
-      ({ buyer_email: buyer, template }) =>
+      ({ buyer_email: buyer, template, paid_at }) =>
         buyer.includes(get("search")) &&
+        (get("from") === "" || paid_at.slice(0, 10) >= get("from")) &&
+        (get("to") === "" || paid_at.slice(0, 10) <= get("to")) &&
         (get("template") === "" || String(template?.id) === get("template")),
     );
     const count = (wanted: string) => matching.filter((order) => order.state === wanted).length;

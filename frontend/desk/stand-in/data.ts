@@ -141,11 +141,16 @@ function order(index: number) {
     state,
     template,
     buyer_email,
-    amount_minor: [2800, 6400, 4900, 3200][index % 4] ?? 2800,
+    amount_minor: [2800, 6400, 4900, 125000][index % 4] ?? 2800,
     currency: index % 5 === 4 ? "EUR" : "USD",
     provider: ["stripe", "paypal", "lemon_squeezy"][index % 3] ?? "stripe",
     quantity: index % 4 === 1 ? 2 : 1,
     unit_minor: index % 4 === 1 ? 3200 : null,
+    returned_minor: is("refunded")
+      ? ([2800, 6400, 4900, 125000][index % 4] ?? 2800)
+      : index % 8 === 4
+        ? 1000
+        : 0,
     is_test: index % 9 === 5,
     delivered_at: is("paid") ? null : paid_at,
     refunded_at: is("refunded") ? ago(index * 10 * HOUR) : null,
@@ -158,6 +163,13 @@ function order(index: number) {
           message("delivery", buyer_email, paid_at, {
             subject: `Your template: ${template?.title}`,
           }),
+          ...(is("refunded")
+            ? [
+                message("refund", buyer_email, ago(index * 10 * HOUR), {
+                  subject: `Refund of ${template?.title}`,
+                }),
+              ]
+            : []),
         ],
     events: [
       { at: paid_at, kind: "paid", detail: "checkout.session.completed" },

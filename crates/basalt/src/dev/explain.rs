@@ -33,7 +33,7 @@ pub(super) fn access_rule(request: &Request) -> AccessRule<'static> {
 }
 
 /// Answers a request for an explanation, or for the list of them.
-pub(super) fn answer(store: &ExplanationStore, request: &Request) -> Response {
+pub(super) fn answer(store: &ExplanationStore, request: &Request, header: &str) -> Response {
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         return text(StatusCode::METHOD_NOT_ALLOWED, "these pages are only read\n");
     }
@@ -41,7 +41,7 @@ pub(super) fn answer(store: &ExplanationStore, request: &Request) -> Response {
     let token = escape_html(&query.unwrap_or_default());
     let rest = request.uri().path().strip_prefix(EXPLANATION_PATH).unwrap_or_default();
     match rest {
-        "" | "/" => html(format_list(&store.list(MAX_LISTED), &token)),
+        "" | "/" => html(format_list(&store.list(MAX_LISTED), &token, header)),
         ".json" => json(&format!("{{\"explanations\":[{}]}}", store.list(MAX_LISTED).join(","))),
         "/style.css" => response(StatusCode::OK, "text/css; charset=utf-8", DEFAULT_POLICY, STYLE.as_bytes().to_vec()),
         id => {
@@ -49,7 +49,7 @@ pub(super) fn answer(store: &ExplanationStore, request: &Request) -> Response {
             let (id, is_json) = id.strip_suffix(".json").map_or((id, false), |id| (id, true));
             match store.find(id) {
                 Some(found) if is_json => json(&found),
-                Some(found) => html(format_explanation(&found, &token)),
+                Some(found) => html(format_explanation(&found, &token, header)),
                 None => text(
                     StatusCode::NOT_FOUND,
                     "this explanation is not kept any more; the latest ones are at /_dev/explain\n",
@@ -68,17 +68,17 @@ fn html(body: String) -> Response {
 }
 
 /// Formats the head of a page. Addresses are relative, because a backend can be below a path.
-fn format_head(title: &str, stylesheet: &str, token: &str) -> String {
+fn format_head(title: &str, stylesheet: &str, token: &str, header: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width\">\n<title>{title}</title>\n\
-         <link rel=\"stylesheet\" href=\"{stylesheet}{token}\">\n<h1>{title}</h1>\n",
+         <link rel=\"stylesheet\" href=\"{stylesheet}{token}\">\n{header}<h1>{title}</h1>\n",
         title = escape_html(title)
     )
 }
 
-fn format_list(explanations: &[Arc<str>], token: &str) -> String {
-    let mut page = format_head("Explanations", "explain/style.css", token);
+fn format_list(explanations: &[Arc<str>], token: &str, header: &str) -> String {
+    let mut page = format_head("Explanations", "explain/style.css", token, header);
     page.push_str("<p>Refused requests, newest first.</p>\n");
     for explanation in explanations {
         let Ok(shown) = serde_json::from_str::<Value>(explanation) else { continue };
@@ -105,10 +105,10 @@ fn title_of(explanation: &Value) -> Value {
         .unwrap_or_default()
 }
 
-fn format_explanation(explanation: &str, token: &str) -> String {
+fn format_explanation(explanation: &str, token: &str, header: &str) -> String {
     let shown: Value = serde_json::from_str(explanation).unwrap_or_default();
     let title = title_of(&shown);
-    let mut page = format_head(title.as_str().unwrap_or("Explanation"), "style.css", token);
+    let mut page = format_head(title.as_str().unwrap_or("Explanation"), "style.css", token, header);
     let _ = writeln!(
         page,
         "<p class=\"to\">{} {} · {} · request {}</p>",
@@ -201,7 +201,7 @@ mod tests {
     async fn page(store: &ExplanationStore, path: &str) -> (u16, String) {
         let mut request = Request::new(Body::empty());
         *request.uri_mut() = path.parse().expect("a path");
-        let response = answer(store, &request);
+        let response = answer(store, &request, "");
         let status = response.status().as_u16();
         let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await.expect("a body");
         (status, String::from_utf8(bytes.to_vec()).expect("text"))

@@ -70,8 +70,8 @@ impl InboxPages {
         &self.mailboxes
     }
 
-    /// Answers a request that passed access control.
-    pub(super) async fn answer(&self, request: Request) -> Response {
+    /// Answers a request that passed access control; `header` has the links to the other pages.
+    pub(super) async fn answer(&self, request: Request, header: &str) -> Response {
         let path = request.uri().path().to_owned();
         if let Some(below) = path.strip_prefix(MESSAGES).filter(|rest| rest.is_empty() || rest.starts_with('/')) {
             let query = without_token(request.uri().query().unwrap_or_default());
@@ -84,7 +84,7 @@ impl InboxPages {
             (&Method::POST, "/_dev/inbox/read") => self.mark_read(request).await,
             (&Method::GET | &Method::HEAD, path) => {
                 let query = PageQuery::parse(request.uri().query().unwrap_or_default());
-                self.answer_read(path, &query).await
+                self.answer_read(path, &query, header).await
             }
             _ => Ok(text(StatusCode::METHOD_NOT_ALLOWED, "these pages are only read\n")),
         };
@@ -94,10 +94,10 @@ impl InboxPages {
         })
     }
 
-    async fn answer_read(&self, path: &str, query: &PageQuery) -> anyhow::Result<Response> {
+    async fn answer_read(&self, path: &str, query: &PageQuery, header: &str) -> anyhow::Result<Response> {
         Ok(match path {
             "/_dev/inbox" | "/_dev" | "/_dev/" => {
-                let body = page::format_inbox(query.token.as_deref());
+                let body = page::format_inbox(query.token.as_deref(), header);
                 response(StatusCode::OK, "text/html; charset=utf-8", PAGE_POLICY, body.into_bytes())
             }
             "/_dev/inbox.json" => self.list_mails(query).await?,

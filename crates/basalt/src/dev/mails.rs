@@ -84,7 +84,7 @@ impl MailPreview {
     }
 
     /// Answers a request for the page or a part of it.
-    pub(super) async fn answer(&self, method: &Method, uri: &Uri) -> Response {
+    pub(super) async fn answer(&self, method: &Method, uri: &Uri, header: &str) -> Response {
         if !is_read(method) {
             return text(StatusCode::METHOD_NOT_ALLOWED, "the page is only read\n");
         }
@@ -99,7 +99,7 @@ impl MailPreview {
                 response(StatusCode::OK, "text/html; charset=utf-8", BODY_POLICY, html)
             }
             (Ok(mail), false) => {
-                let html = selection.format_page(&mails, &mail.subject).into_bytes();
+                let html = selection.format_page(&mails, &mail.subject, header).into_bytes();
                 response(StatusCode::OK, "text/html; charset=utf-8", PAGE_POLICY, html)
             }
             (Err(reason), _) => text(StatusCode::INTERNAL_SERVER_ERROR, &reason),
@@ -224,7 +224,7 @@ impl Selection {
         groups.collect()
     }
 
-    fn format_page(self, mails: &[ShownMail], subject: &str) -> String {
+    fn format_page(self, mails: &[ShownMail], subject: &str, header: &str) -> String {
         let shown = self.mail.languages();
         let language = if shown.contains(&self.language) { self.language } else { Language::English };
         let languages = shown.iter().map(|known| {
@@ -240,7 +240,7 @@ impl Selection {
         format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Mails</title>\n\
-             <link rel=\"stylesheet\" href=\"mails/page.css\">\n</head>\n<body>\n<header>\n<a href=\"../_dev\">Development pages</a>\n\
+             <link rel=\"stylesheet\" href=\"mails/page.css\">\n</head>\n<body>\n{header}<header>\n\
              <h1>Mails</h1>\n<p>What this server sends, with your templates and your brand, filled in with an example. Nothing is sent.</p>\n</header>\n\
              <nav aria-label=\"Mail\">\n{}</nav>\n<main>\n<div class=\"choices\">\n\
              <nav aria-label=\"Language\">\n{}</nav>\n<nav aria-label=\"Width\">\n{}</nav>\n<nav aria-label=\"Colours\">\n{}</nav>\n</div>\n\
@@ -301,7 +301,7 @@ mod tests {
     fn parameters_choose_what_is_shown() {
         let mails = [ShownMail::Auth(MailKind::Recovery), ShownMail::Order(OrderMail::Notice)];
         let selection = Selection::parse("kind=recovery&language=de&width=375&colours=dark", &mails);
-        let page = selection.format_page(&mails, "A & B");
+        let page = selection.format_page(&mails, "A & B", "");
         assert!(page.contains("<h2>A &amp; B</h2>") && page.contains("width=\"375\""), "{page}");
         assert_eq!(page.matches("aria-current=\"page\"").count(), 4, "{page}");
         assert!(
@@ -313,8 +313,8 @@ mod tests {
         let other = Selection::parse("kind=%22%3E&language=xx&width=1e9&colours=none", &mails);
         assert!(other.choose_colours(styles).starts_with("@media not all {"));
         let unknown = other.mail == ShownMail::Auth(MailKind::Confirmation);
-        assert!(!other.format_page(&mails, "").contains("%22") && unknown);
-        let to_owner = Selection::parse("kind=order_notice&language=de", &mails).format_page(&mails, "");
+        assert!(!other.format_page(&mails, "", "").contains("%22") && unknown);
+        let to_owner = Selection::parse("kind=order_notice&language=de", &mails).format_page(&mails, "", "");
         assert!(to_owner.contains(">English</a>") && !to_owner.contains(">Deutsch</a>"), "{to_owner}");
     }
 }

@@ -147,16 +147,18 @@ impl DevelopmentPages {
         if !self.access.is_allowed(&request, audience).await {
             return text(StatusCode::FORBIDDEN, self.access.denial_message(audience));
         }
+        let (uri, links) = (request.uri().clone(), self.list_pages());
+        let header = home::format_header(&uri, &links);
         match page {
             DevPage::Consent(page) => page.answer(&request),
             DevPage::Provider(provider) => provider.answer(request).await,
-            DevPage::ProviderOverview(simulator) => provider::answer_overview(simulator, &request),
-            DevPage::Explanations(store) => explain::answer(store, &request),
-            DevPage::Payment(pages) => pages.answer(request).await,
-            DevPage::Mails(preview) => preview.answer(request.method(), request.uri()).await,
-            DevPage::Users(pages) => pages.answer(request.method(), request.uri()).await,
-            DevPage::Home => home::answer(request.uri().path(), &self.list_pages()),
-            DevPage::Inbox => self.answer_inbox(request).await,
+            DevPage::ProviderOverview(simulator) => provider::answer_overview(simulator, &request, &header),
+            DevPage::Explanations(store) => explain::answer(store, &request, &header),
+            DevPage::Payment(pages) => pages.answer(request, &header).await,
+            DevPage::Mails(preview) => preview.answer(request.method(), &uri, &header).await,
+            DevPage::Users(pages) => pages.answer(request.method(), &uri, &header).await,
+            DevPage::Home => home::answer(uri.path(), &links, &header),
+            DevPage::Inbox => self.answer_inbox(request, &header).await,
         }
     }
 
@@ -199,7 +201,7 @@ impl DevelopmentPages {
     }
 
     /// Answers with the messages, or with the state of the outbox.
-    async fn answer_inbox(&self, request: Request) -> Response {
+    async fn answer_inbox(&self, request: Request, header: &str) -> Response {
         match (request.uri().path(), &self.outbox, &self.inbox) {
             ("/_dev/outbox.json", Some(outbox), _) if is_read(request.method()) => {
                 outbox_state(outbox).await.unwrap_or_else(|error| {
@@ -210,7 +212,7 @@ impl DevelopmentPages {
             ("/_dev/inbox.css", _, _) if is_read(request.method()) => {
                 response(StatusCode::OK, "text/css; charset=utf-8", DEFAULT_POLICY, page::STYLE.as_bytes().to_vec())
             }
-            (_, _, Some(inbox)) => inbox.answer(request).await,
+            (_, _, Some(inbox)) => inbox.answer(request, header).await,
             _ => text(
                 StatusCode::NOT_FOUND,
                 "mail goes to the mail server of [auth.email.smtp]; there is no inbox here; /_dev/outbox.json tells how mails are doing\n",

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use axum::extract::Request;
 use axum::response::Response;
 use foundation::html::escape_html;
+use foundation::language::Language;
 use http::header::{LOCATION, REFERRER_POLICY};
 use http::{HeaderValue, Method, StatusCode};
 use http_edge::request::{BODY_DEADLINE, read_body};
@@ -15,7 +16,7 @@ use orders::admin::{self, OrderFilter};
 use orders::amount::format_amount;
 use orders::decision::Product;
 use orders::event::CATALOGUE_CURRENCY;
-use orders::http::{CHECKOUT_PARAMETER, THANK_YOU};
+use orders::http::THANK_YOU;
 use orders::service::ListProducts;
 use orders::simulator::{Answer, DeliveryMode, Purchase, SIMULATOR_PATH as PATH, Simulator};
 use orders::webhook::json::parse_address;
@@ -45,6 +46,15 @@ pub(crate) struct PaymentPages {
     list_for_sale: ListProducts,
 }
 
+/// What the page says beside its forms.
+#[derive(Clone, Copy)]
+struct Said<'a> {
+    /// The links to the other pages.
+    header: &'a str,
+    /// What the last form did.
+    message: &'a str,
+}
+
 /// A form as its fields.
 struct Form(Vec<(String, String)>);
 
@@ -66,14 +76,16 @@ impl PaymentPages {
     }
 
     /// Answers a request below [`PATH`] that passed access control.
-    pub(super) async fn answer(&self, request: Request) -> Response {
-        let mut response = self.answer_page(request).await;
+    ///
+    /// `header` has the links to the other pages.
+    pub(super) async fn answer(&self, request: Request, header: &str) -> Response {
+        let mut response = self.answer_page(request, header).await;
         // Without a referrer, browsers send a form with the origin `null`, which access control refuses.
         response.headers_mut().insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
         response
     }
 
-    async fn answer_page(&self, request: Request) -> Response {
+    async fn answer_page(&self, request: Request, header: &str) -> Response {
         let path = request.uri().path().to_owned();
         let below = path.strip_prefix(PATH).unwrap_or_default();
         if let Some(call) = below.strip_prefix("/api/") {
@@ -85,7 +97,7 @@ impl PaymentPages {
                 let query = Form(
                     form_urlencoded::parse(request.uri().query().unwrap_or_default().as_bytes()).into_owned().collect(),
                 );
-                self.show(StatusCode::OK, &query, "").await
+                self.show(StatusCode::OK, &query, Said { header, message: "" }).await
             }
             (Method::GET | Method::HEAD, "/page.css") => {
                 response(StatusCode::OK, "text/css; charset=utf-8", DEFAULT_POLICY, STYLE.as_bytes().to_vec())
@@ -96,13 +108,13 @@ impl PaymentPages {
                     Err(error) => return text(error.status(), "the form was not received in time or is too large\n"),
                 };
                 let form = Form(form_urlencoded::parse(&body).into_owned().collect());
-                if below == "/pay" { self.pay(&form).await } else { self.refund(&form).await }
+                if below == "/pay" { self.pay(&form, header).await } else { self.refund(&form, header).await }
             }
             _ => text(StatusCode::NOT_FOUND, "the payment simulator is at /_dev/payment\n"),
         }
     }
 
-    async fn pay(&self, form: &Form) -> Response {
+    async fn pay(&self, form: &Form, header: &str) -> Response {
         let products = (self.list_for_sale)();
         let product = form
             .find("template")
@@ -113,30 +125,30 @@ impl PaymentPages {
             .filter(|provider| self.simulator.list_providers().any(|known| known == *provider));
         let (email, mode) = (form.find("email"), DeliveryMode::from_name(form.find("delivery")));
         let (Some(product), Some(provider), Some(mode)) = (product, provider, mode) else {
-            return self.show(StatusCode::BAD_REQUEST, form, "Choose a template, a provider and a delivery.").await;
+            let message = "Choose a template, a provider and a delivery.";
+            return self.show(StatusCode::BAD_REQUEST, form, Said { header, message }).await;
         };
         if parse_address(email).is_none() {
             let message = "Enter an e-mail address, such as ada@example.com.";
-            return self.show(StatusCode::BAD_REQUEST, form, message).await;
+            return self.show(StatusCode::BAD_REQUEST, form, Said { header, message }).await;
         }
         let quantity = if form.find("quantity").is_empty() { Some(1) } else { form.find("quantity").parse().ok() };
         let Some(quantity) = quantity.filter(|quantity| (1..=MAX_COPIES).contains(quantity)) else {
             let message = format!("Enter how many copies are bought: 1 to {MAX_COPIES}.");
-            return self.show(StatusCode::BAD_REQUEST, form, &message).await;
+            return self.show(StatusCode::BAD_REQUEST, form, Said { header, message: &message }).await;
         };
         let purchase = Purchase { provider, product, quantity, email, locale: form.find("locale") };
-        let (answers, checkout) = self.simulator.pay(purchase, mode).await;
+        let (answers, query) = self.simulator.pay(purchase, mode).await;
         if mode == DeliveryMode::Once && answers.iter().all(Result::is_ok) {
             let mut response = text(StatusCode::SEE_OTHER, "");
-            let query = checkout.map(|id| format!("?{CHECKOUT_PARAMETER}={id}")).unwrap_or_default();
-            let location = HeaderValue::try_from(format!("{THANK_YOU}{query}"));
+            let location = HeaderValue::try_from(format!("{THANK_YOU}?{query}"));
             response.headers_mut().insert(LOCATION, location.unwrap_or(HeaderValue::from_static(THANK_YOU)));
             return response;
         }
-        self.show(StatusCode::OK, form, &describe(&answers)).await
+        self.show(StatusCode::OK, form, Said { header, message: &describe(&answers) }).await
     }
 
-    async fn refund(&self, form: &Form) -> Response {
+    async fn refund(&self, form: &Form, header: &str) -> Response {
         let id: Option<Uuid> = form.find("order").parse().ok();
         let mode = DeliveryMode::from_name(form.find("delivery")).unwrap_or(DeliveryMode::Once);
         let found = match id {
@@ -144,24 +156,24 @@ impl PaymentPages {
             None => None,
         };
         let Some(details) = found else {
-            return self.show(StatusCode::NOT_FOUND, form, "There is no such order.").await;
+            return self.show(StatusCode::NOT_FOUND, form, Said { header, message: "There is no such order." }).await;
         };
         let answers = self.simulator.refund(&details.order, mode).await;
-        self.show(StatusCode::OK, form, &describe(&answers)).await
+        self.show(StatusCode::OK, form, Said { header, message: &describe(&answers) }).await
     }
 
-    /// Answers with the page; `message` says what the last form did.
+    /// Answers with the page.
     ///
     /// `given` has the template that is chosen, and `before`: the page of orders below that number.
-    async fn show(&self, status: StatusCode, given: &Form, message: &str) -> Response {
+    async fn show(&self, status: StatusCode, given: &Form, said: Said<'_>) -> Response {
         let before = given.find("before").parse().ok();
         let filter = OrderFilter { limit: LISTED, before, ..OrderFilter::default() };
         let (orders, next) = admin::list_page(self.simulator.service(), &filter).await.unwrap_or_default();
-        let html = self.format(given.find("template"), message, &OrdersPage { orders, before, next });
+        let html = self.format(given.find("template"), said, &OrdersPage { orders, before, next });
         response(status, "text/html; charset=utf-8", DEFAULT_POLICY, html.into_bytes())
     }
 
-    fn format(&self, template: &str, message: &str, page: &OrdersPage) -> String {
+    fn format(&self, template: &str, Said { header, message }: Said<'_>, page: &OrdersPage) -> String {
         let products = (self.list_for_sale)();
         let options: String = products.iter().map(|product| format_option(product, template)).collect();
         let providers: Vec<String> = self
@@ -176,7 +188,7 @@ impl PaymentPages {
         let mut html = format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Payment simulator</title>\n\
-             <link rel=\"stylesheet\" href=\"{PATH}/page.css\">\n</head>\n<body>\n<main>\n<h1>Payment simulator</h1>\n\
+             <link rel=\"stylesheet\" href=\"{PATH}/page.css\">\n</head>\n<body>\n{header}<main>\n<h1>Payment simulator</h1>\n\
              <p>No money moves here. The shop gets the same signed event as from the provider.</p>\n{missing}{message}\n\
              <form method=\"post\" action=\"{PATH}/pay\">\n\
              <p><label for=\"template\">Template</label><select id=\"template\" name=\"template\">{options}</select></p>\n\
@@ -231,7 +243,7 @@ const LOCALES: &str = "<option value=\"en\">English</option><option value=\"de\"
 fn format_option(product: &Product, chosen: &str) -> String {
     let id = product.template.to_string();
     let selected = if id == chosen { " selected" } else { "" };
-    let price = format_amount(product.price_minor, CATALOGUE_CURRENCY);
+    let price = format_amount(product.price_minor, CATALOGUE_CURRENCY, Language::English);
     format!("<option value=\"{id}\"{selected}>{} – {price}</option>", escape_html(&product.title))
 }
 

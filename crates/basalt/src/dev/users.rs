@@ -56,7 +56,7 @@ impl UserPages {
     }
 
     /// Answers a request for the page or its styles.
-    pub(super) async fn answer(&self, method: &Method, uri: &Uri) -> Response {
+    pub(super) async fn answer(&self, method: &Method, uri: &Uri, header: &str) -> Response {
         if !is_read(method) {
             return text(StatusCode::METHOD_NOT_ALLOWED, "the page is only read\n");
         }
@@ -66,7 +66,7 @@ impl UserPages {
         let selection = Selection::parse(uri.query().unwrap_or_default());
         match self.find(&selection).await {
             Ok(found) => {
-                let html = format_page(&selection, &found);
+                let html = format_page(&selection, &found, header);
                 response(StatusCode::OK, "text/html; charset=utf-8", DEFAULT_POLICY, html.into_bytes())
             }
             Err(error) => {
@@ -111,7 +111,7 @@ impl Selection {
     }
 }
 
-fn format_page(selection: &Selection, found: &FoundUsers) -> String {
+fn format_page(selection: &Selection, found: &FoundUsers, header: &str) -> String {
     let FoundUsers { users, total, now } = found;
     let items: String = users.iter().map(|user| format_user(user, *now)).collect();
     let heading = match (total, selection.filter.as_str()) {
@@ -131,7 +131,7 @@ fn format_page(selection: &Selection, found: &FoundUsers) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Users</title>\n\
-         <link rel=\"stylesheet\" href=\"users/page.css\">\n</head>\n<body>\n<header>\n<a href=\"../_dev\">Development pages</a>\n\
+         <link rel=\"stylesheet\" href=\"users/page.css\">\n</head>\n<body>\n{header}<header>\n\
          <h1>Users</h1>\n<p>The accounts of the auth API, newest first. <code>basalt users</code> adds, changes, bans and deletes them.</p>\n\
          </header>\n<main>\n<form role=\"search\">\n<div><label for=\"filter\">Address or name</label>\n\
          <input id=\"filter\" name=\"filter\" type=\"search\" value=\"{}\"></div>\n<button class=\"main\">Search</button>\n</form>\n\
@@ -193,7 +193,7 @@ mod tests {
         let found = FoundUsers { users: Vec::new(), total: 101, now: Time::UNIX_EPOCH };
         for (page, links) in [(1, ["", "page=2"]), (2, ["page=1", "page=3"]), (3, ["page=2", ""]), (9, ["page=3", ""])]
         {
-            let html = format_page(&Selection { filter: "<b>".to_owned(), page }, &found);
+            let html = format_page(&Selection { filter: "<b>".to_owned(), page }, &found, "");
             let hrefs: Vec<&str> = html.split("href=\"?").skip(1).filter_map(|rest| rest.split('"').next()).collect();
             let expected: Vec<&str> = links.into_iter().filter(|link| !link.is_empty()).collect();
             assert_eq!(hrefs.len(), expected.len(), "{page}: {hrefs:?}");

@@ -7,6 +7,7 @@ use desk::{
     CatalogueEditor, Checklist, Desk, DeskSettings, Figures, FindReadiness, FindSaleState, Orders, PageViews, Sale,
     SaleState, SetupState, ShopReadiness,
 };
+use foundation::time::Time;
 use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
 use gotrue_rs::app::{App, EmailDelivery};
@@ -185,19 +186,26 @@ fn find_readiness(inputs: &DeskInputs<'_>) -> FindReadiness {
     })
 }
 
-/// Creates the link that makes the first owner, at the first start of a project with a desk.
+/// Creates the link that makes the first owner, at each start of a project with a desk until there is one.
 ///
-/// Returns the link if it is new.
-pub(super) async fn prepare_first_start(project: &Project, pool: &Pool, url: &str) -> anyhow::Result<Option<String>> {
+/// `None` if there is an owner, or a link that another server has printed since `kept_since`.
+pub(super) async fn prepare_start(
+    project: &Project,
+    pool: &Pool,
+    url: &str,
+    kept_since: Time,
+) -> anyhow::Result<Option<String>> {
     if !project.has_desk() {
         return Ok(None);
     }
     let entropy = Entropy::from_system();
-    let state = desk::prepare_first_start(pool, &SystemClock, &entropy).await.context("preparing the desk")?;
-    match state {
+    let state = desk::prepare_start(pool, &SystemClock, &entropy, kept_since).await;
+    match state.context("preparing the desk")? {
         SetupState::Link(token) => Ok(Some(format_setup_link(project.desk_url(url), &token))),
         SetupState::Waiting => {
-            tracing::info!("the desk has no owner yet: open its link, or print another one with `basalt desk link`");
+            tracing::info!(
+                "the desk has no owner yet: another server has printed the link, or it is being used; `basalt desk link` prints another one"
+            );
             Ok(None)
         }
         SetupState::Complete => Ok(None),

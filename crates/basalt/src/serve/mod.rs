@@ -29,10 +29,12 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use foundation::error_chain::ErrorChain;
+use foundation::time::Time;
 use gotrue_rs::app::App;
 use gotrue_rs::config::Config;
 use gotrue_rs::services::limits::warn_unless_shared;
 use http_edge::{Listener, ShutdownSignal};
+use platform::clock::{Clock as _, SystemClock};
 use platform::entropy::Entropy;
 use platform::store::leases::JobLease;
 use platform::store::{Connection, Pool};
@@ -181,7 +183,7 @@ impl Server {
         telemetry: Option<OtlpExporter>,
         shutdown: &Shutdown,
     ) -> anyhow::Result<Self> {
-        let shared = SharedPorts::start()?;
+        let (started, shared) = (SystemClock.now(), SharedPorts::start()?);
         let (endpoint, mut prepared) = prepare(&project, &folder, &options, &shared).await?;
         let source = start_database(&project, &folder, &prepared.config, &options).await?;
         let (configured, port) = (prepared.config.clone(), endpoint.listener.local_addr()?.port());
@@ -189,10 +191,12 @@ impl Server {
         let keys = load_keys(&project, &endpoint, &pool, folder.path(), &mut prepared).await?;
         let Configured { config, provider, consent } = prepared;
         let changes = load_catalogue_changes(&project, &pool).await?;
-        let setup_link = desk::prepare_first_start(&project, &pool, &endpoint.addresses.url).await?;
         let (closing, id) = (shutdown.signal(), Entropy::from_system().uuid());
         let joining = Joining { project: &project, config: &config, pool: &pool, keys: &keys, id };
-        let (mut tasks, report) = joining.join(&source, closing.clone()).await?;
+        let Joined { mut tasks, report, others } = joining.join(&source, closing.clone()).await?;
+        // The link of a server that runs is kept, and so is one that another server has made since this one started.
+        let kept_since = if others == 0 { started } else { Time::UNIX_EPOCH };
+        let setup_link = desk::prepare_start(&project, &pool, &endpoint.addresses.url, kept_since).await?;
         let archive = archive::start_archive(&source, &project, options.ephemeral).await?;
         let (simulator, has_consent_page) = (provider.clone(), consent.is_some());
         let hashing = Arc::clone(&shared.hashing);
@@ -417,26 +421,32 @@ struct Joining<'a> {
     id: Uuid,
 }
 
+/// What a server knows after it has joined.
+struct Joined {
+    /// The tasks of the replica.
+    tasks: Vec<JoinHandle<()>>,
+    /// What the database of the project lacks.
+    report: ProjectReport,
+    /// The number of servers that ran on the database before.
+    others: usize,
+}
+
 impl Joining<'_> {
     /// Applies the project's files to an embedded database, or registers as a replica of another one.
     ///
-    /// Returns the tasks of the replica, and what the database of the project lacks.
-    async fn join(
-        self,
-        source: &DatabaseSource,
-        closing: ShutdownSignal,
-    ) -> anyhow::Result<(Vec<JoinHandle<()>>, ProjectReport)> {
+    async fn join(self, source: &DatabaseSource, closing: ShutdownSignal) -> anyhow::Result<Joined> {
         let Self { project, config, pool, keys, id } = self;
         if let DatabaseSource::Embedded(_) = source {
             let hooks = &config.policy.hooks;
             let applied = project_schema::apply(project, &source.operator_url(), &config.database, hooks).await;
-            return applied.map(|(_, report)| (Vec::new(), report));
+            return applied.map(|(_, report)| Joined { tasks: Vec::new(), report, others: 0 });
         }
         let (fingerprints, later) = keys.fingerprints(config);
         let allow_differences = project.file.basalt.allow_differing_replicas;
         let replica = Replica::register(pool, id, &fingerprints, allow_differences).await?;
-        warn_unless_shared(&config.limit_store, replica.others);
-        Ok((vec![replica.keep_alive(later, closing)], ProjectReport::default()))
+        let others = replica.others;
+        warn_unless_shared(&config.limit_store, others);
+        Ok(Joined { tasks: vec![replica.keep_alive(later, closing)], report: ProjectReport::default(), others })
     }
 }
 

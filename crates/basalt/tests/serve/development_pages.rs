@@ -290,7 +290,7 @@ fn every_mail_is_shown_in_each_language_with_the_templates_of_the_project() {
         }
     }
     let delivery = open("/_dev/mails/body?kind=order_delivery&language=fr");
-    assert!(delivery.contains("Télécharger le modèle") && delivery.contains("50.40 USD"), "{delivery}");
+    assert!(delivery.contains("Télécharger le modèle") && delivery.contains("50,40\u{a0}$"), "{delivery}");
     let notice = open("/_dev/mails?kind=order_notice&language=fr");
     assert!(notice.contains(">English</a>") && !notice.contains(">Deutsch</a>"), "{notice}");
     let german = open("/_dev/mails/body?kind=recovery&language=de");
@@ -340,6 +340,45 @@ fn home_links_to_the_pages_that_the_server_has() {
         }
     }
     assert_eq!(server.page("/_dev", "x-forwarded-for: 203.0.113.7\r\n"), 403);
+}
+
+#[test]
+fn every_development_page_links_to_all_others() {
+    let site = TestServer::start(&format!(
+        "{PROVIDER}[auth.oauth_server]\nenabled = true\n[basalt.shop]\nowner = \"owner@example.com\"\n\
+         [basalt.inbox]\ntoken = \"a-long-inbox-token\"\n"
+    ));
+    let open = |path: &str| {
+        let head = format!("GET {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n", site.address);
+        exchange(site.address, &head)
+    };
+    let refused = open("/auth/v1/settings");
+    let link = refused.lines().find_map(|line| line.strip_prefix("x-basalt-explain: ")).expect("a link");
+    let explanation = url::Url::parse(link.trim()).expect("a URL").path().to_owned();
+    let pages = ["", "/", "/inbox", "/mails", "/users", "/payment", "/provider", "/provider/", "/explain"];
+    for path in pages.iter().map(|page| format!("/_dev{page}")).chain([explanation]) {
+        let page = open(&path);
+        assert_eq!(status_of(&page), 200, "{path}");
+        let header = page.split("<nav class=\"development\"").nth(1).and_then(|rest| rest.split("</nav>").next());
+        let header = header.unwrap_or_else(|| panic!("no header at {path}: {page}"));
+        let base = url::Url::parse(&format!("http://{}{path}", site.address)).expect("a URL");
+        let links: Vec<String> = header
+            .split("href=\"")
+            .skip(1)
+            .filter_map(|rest| Some(base.join(rest.split('"').next()?).expect("a link").path().to_owned()))
+            .collect();
+        let expected =
+            ["", "/inbox", "/mails", "/users", "/outbox.json", "/payment", "/provider", "/consent", "/explain"];
+        assert_eq!(links, expected.map(|page| format!("/_dev{page}")), "{path}");
+        assert_eq!(header.matches("aria-current=\"page\"").count(), 1, "{path}: {header}");
+    }
+    let with_token = open("/_dev/inbox?token=a-long-inbox-token");
+    let header = with_token.split("<nav class=\"development\"").nth(1).and_then(|rest| rest.split("</nav>").next());
+    let header = header.expect("a header");
+    assert!(
+        header.matches("<a ").count() == 2 && header.matches("?token=a-long-inbox-token\"").count() == 2,
+        "what the token opens: {header}"
+    );
 }
 
 /// Follows the links of a page, and of the development pages that they lead to; returns what was opened.

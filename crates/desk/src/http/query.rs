@@ -1,5 +1,7 @@
 //! Query parameters.
 
+use chrono::{Datelike, NaiveDate};
+
 use super::error::DeskError;
 
 /// The longest value of a parameter, in characters.
@@ -37,6 +39,18 @@ impl Query {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
+    /// Returns a day of the form `2026-01-31`; `None` if it is absent.
+    ///
+    /// # Errors
+    /// 400 if it is no such day.
+    pub fn day(&self, name: &str) -> Result<Option<NaiveDate>, DeskError> {
+        let parse = |text: &str| {
+            let day = text.parse::<NaiveDate>().ok().filter(|day| has_plain_year(*day) && day.to_string() == text);
+            day.ok_or_else(|| DeskError::invalid(format!("{name} must be a day, such as 2026-01-31.")))
+        };
+        self.get(name).map(parse).transpose()
+    }
+
     /// Returns a number within a range, or the default if it is absent.
     ///
     /// # Errors
@@ -48,6 +62,11 @@ impl Query {
             DeskError::invalid(format!("{name} must be a number from {} to {}.", range.start(), range.end()))
         })
     }
+}
+
+/// Whether a day has the same text in the database: no sign, and no year zero.
+pub(crate) fn has_plain_year(day: NaiveDate) -> bool {
+    (1..=9999).contains(&day.year())
 }
 
 #[cfg(test)]

@@ -17,6 +17,6 @@ pub(crate) use self::passkey::{passkeys_unavailable, request_passkey, verify_pas
 pub(crate) use self::password::{sign_in, verify_own_password};
 pub use self::reset::create_reset_link;
 pub(crate) use self::reset::reset;
-pub use self::setup::{SetupState, create_link, prepare_first_start};
+pub use self::setup::{SetupState, create_link, prepare_start};
 pub(crate) use self::setup::{is_setup_open, require_strong, set_up};
 pub(crate) use self::step::{ATTEMPT_WINDOW, SignIn, create_ticket, end_auth_session, ticket_expired, use_ticket};

@@ -23,7 +23,7 @@ use crate::auth_session::AuthSession;
 use crate::http::body::JsonBody;
 use crate::http::error::DeskError;
 use crate::http::respond;
-use crate::store::setup_links::{self, Claim};
+use crate::store::setup_links::{self, Claim, Replaced};
 use crate::token::{Token, hash_presented};
 
 /// How long a link is valid.
@@ -36,18 +36,26 @@ const CLAIM_LIFETIME: TimeDelta = TimeDelta::seconds(60);
 pub enum SetupState {
     /// There is none; this token makes one.
     Link(String),
-    /// There is none, and an earlier link is valid.
+    /// There is none, and a link that another server has printed is valid, or one is being used.
     Waiting,
     /// There is an owner.
     Complete,
 }
 
-/// Creates a link at the start of a server, unless there is an owner or a valid link.
+/// Creates a link at the start of a server, unless there is an owner.
+///
+/// It ends the link of an earlier start, of which only the digest is stored, so that it cannot be printed again. One that was
+/// made since `kept_since` stays: another server has printed it.
 ///
 /// # Errors
 /// The database fails.
-pub async fn prepare_first_start(pool: &Pool, clock: &dyn Clock, entropy: &Entropy) -> store::Result<SetupState> {
-    insert_link(pool, clock, entropy, false).await
+pub async fn prepare_start(
+    pool: &Pool,
+    clock: &dyn Clock,
+    entropy: &Entropy,
+    kept_since: Time,
+) -> store::Result<SetupState> {
+    insert_link(pool, clock, entropy, Replaced::MadeBefore(kept_since)).await
 }
 
 /// Creates a link, after which earlier ones are invalid; none if there is an owner.
@@ -55,18 +63,18 @@ pub async fn prepare_first_start(pool: &Pool, clock: &dyn Clock, entropy: &Entro
 /// # Errors
 /// The database fails.
 pub async fn create_link(pool: &Pool, clock: &dyn Clock, entropy: &Entropy) -> store::Result<SetupState> {
-    insert_link(pool, clock, entropy, true).await
+    insert_link(pool, clock, entropy, Replaced::All).await
 }
 
 async fn insert_link(
     pool: &Pool,
     clock: &dyn Clock,
     entropy: &Entropy,
-    is_requested: bool,
+    replaced: Replaced,
 ) -> store::Result<SetupState> {
     let mut db = Connection::pooled(pool.clone(), Arc::default()).with_long_statements();
     let (now, token) = (clock.now(), Token::generate(entropy));
-    if setup_links::insert(&mut db, &token.hash, now, now + LINK_LIFETIME, is_requested).await? {
+    if setup_links::insert(&mut db, &token.hash, now, now + LINK_LIFETIME, replaced).await? {
         return Ok(SetupState::Link(token.text));
     }
     Ok(if is_setup_open(&mut db, now).await? { SetupState::Waiting } else { SetupState::Complete })

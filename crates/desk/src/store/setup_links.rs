@@ -7,7 +7,7 @@ use platform::store::{Connection, Result};
 use platform::{bind, statements};
 
 statements! {
-    /// A link in use is kept unless a new one is requested.
+    /// A link that is held by a request, or was made since `:kept_since`, is kept unless a new one is requested.
     INSERT = "desk_setup_links.insert": "
         INSERT INTO basalt.desk_setup_links AS l (token_hash, created_at, expires_at)
         SELECT :token_hash, :now::timestamptz, :expires_at::timestamptz
@@ -15,7 +15,9 @@ statements! {
                   WHEN NOT :is_requested
                        AND EXISTS (SELECT
                                    FROM basalt.desk_setup_links k
-                                   WHERE k.used_at IS NOT NULL OR k.expires_at > :now)
+                                   WHERE k.used_at IS NOT NULL
+                                      OR (k.expires_at > :now
+                                          AND (k.created_at >= :kept_since::timestamptz OR k.claimed_until > :now)))
                   THEN false
                   ELSE NOT EXISTS (SELECT
                                    FROM users u
@@ -29,7 +31,10 @@ statements! {
             expires_at = EXCLUDED.expires_at,
             claimed_until = NULL,
             used_at = NULL
-        WHERE :is_requested OR (l.expires_at <= :now AND l.used_at IS NULL)";
+        WHERE :is_requested
+           OR (l.used_at IS NULL
+               AND (l.expires_at <= :now
+                    OR (l.created_at < :kept_since AND (l.claimed_until IS NULL OR l.claimed_until <= :now))))";
 
     #[repeatable]
     IS_OPEN = "desk_setup_links.is_open": "
@@ -109,15 +114,28 @@ pub(crate) enum Claim {
     Invalid,
 }
 
-/// Stores a link while there is no owner; `false` if there is one, or an earlier link is in use.
+/// Which earlier links a new one ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Replaced {
+    /// All.
+    All,
+    /// Those made before this time, unless a request holds them.
+    MadeBefore(Time),
+}
+
+/// Stores a link while there is no owner; `false` if there is one, or an earlier link is kept.
 pub(crate) async fn insert(
     db: &mut Connection,
     token_hash: &[u8],
     now: Time,
     expires_at: Time,
-    is_requested: bool,
+    replaced: Replaced,
 ) -> Result<bool> {
-    Ok(db.execute(bind!(INSERT, token_hash, now, expires_at, is_requested)).await? > 0)
+    let (is_requested, kept_since) = match replaced {
+        Replaced::All => (true, now),
+        Replaced::MadeBefore(time) => (false, time),
+    };
+    Ok(db.execute(bind!(INSERT, token_hash, now, expires_at, is_requested, kept_since)).await? > 0)
 }
 
 /// Whether there is no owner yet, and no link was used.

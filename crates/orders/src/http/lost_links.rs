@@ -29,7 +29,7 @@ use crate::store::{count_mails, find_order, list_orders_of_buyer};
 const MAX_FORM: usize = 4 * 1024;
 /// The orders of an address whose links are sent, the newest first.
 const MOST_ORDERS: i64 = 20;
-/// The mails about an order within a day.
+/// The mails with a link of an order within 24 hours, that of the purchase included. Mails and pages say these limits in words.
 const MOST_MAILS: i64 = 4;
 
 /// What a buyer asks for.

@@ -19,7 +19,6 @@ use http_edge::request::{BODY_DEADLINE, BodyError, ResolvedRequest, is_prefetch,
 use telemetry::catalog::PAYMENT_EVENTS;
 use telemetry::log_limit::LogLimit;
 
-pub use self::thank_you::CHECKOUT_PARAMETER;
 use crate::order::Provider;
 pub use crate::paths::{DOWNLOADS, ORDERS, RECEIPTS, STYLE_SHEET, THANK_YOU, WEBHOOKS, is_order_path, logged_path};
 use crate::service::OrderService;

@@ -65,6 +65,33 @@ pub(super) fn thank_you(language: Language) -> MessagePage {
     }
 }
 
+/// Returns the texts of the page after a payment at PayPal that PayPal has not confirmed yet.
+pub(super) fn waiting_for_paypal(language: Language) -> MessagePage {
+    let paragraphs = match language {
+        Language::English => [
+            "We are waiting for PayPal to confirm your payment. Then an email with the download link goes to the address of your \
+             PayPal account, usually within a few minutes.",
+            "If it does not arrive, look into your spam folder.",
+        ],
+        Language::German => [
+            "Wir warten auf die Bestätigung Ihrer Zahlung durch PayPal. Dann geht eine E-Mail mit dem Download-Link an die Adresse \
+             Ihres PayPal-Kontos, meist innerhalb weniger Minuten.",
+            "Falls sie nicht ankommt, sehen Sie bitte im Spam-Ordner nach.",
+        ],
+        Language::French => [
+            "Nous attendons que PayPal confirme votre paiement. Un e-mail avec le lien de téléchargement part ensuite à l’adresse \
+             de votre compte PayPal, en général en quelques minutes.",
+            "S’il n’arrive pas, regardez dans le dossier des courriers indésirables.",
+        ],
+        Language::Spanish => [
+            "Esperamos a que PayPal confirme tu pago. Después, un correo con el enlace de descarga va a la dirección de tu cuenta \
+             de PayPal, normalmente en unos minutos.",
+            "Si no llega, mira en la carpeta de correo no deseado.",
+        ],
+    };
+    MessagePage { paragraphs, ..thank_you(language) }
+}
+
 /// Returns the texts of the page after a payment whose order is known.
 pub(super) fn order_ready(language: Language) -> MessagePage {
     match language {
@@ -400,7 +427,7 @@ pub(super) fn links_sent(language: Language) -> MessagePage {
             title: "Look into your mailbox",
             paragraphs: [
                 "If there are orders of this address, an email with a new link is on its way for each of them.",
-                "We send one every ten minutes at most. If none arrives, look into your spam folder, or try the address of your payment account.",
+                "We send one every ten minutes at most, and four for an order within 24 hours. If none arrives, look into your spam folder, or try the address of your payment account.",
             ],
             back: "Back to Templates",
         },
@@ -408,7 +435,7 @@ pub(super) fn links_sent(language: Language) -> MessagePage {
             title: "Sehen Sie in Ihr Postfach",
             paragraphs: [
                 "Wenn es Bestellungen dieser Adresse gibt, ist für jede eine E-Mail mit einem neuen Link unterwegs.",
-                "Wir senden höchstens alle zehn Minuten eine. Falls keine ankommt, sehen Sie im Spam-Ordner nach oder versuchen Sie die Adresse Ihres Zahlungskontos.",
+                "Wir senden höchstens alle zehn Minuten eine und für eine Bestellung vier in 24 Stunden. Falls keine ankommt, sehen Sie im Spam-Ordner nach oder versuchen Sie die Adresse Ihres Zahlungskontos.",
             ],
             back: "Zurück zu den Vorlagen",
         },
@@ -416,7 +443,7 @@ pub(super) fn links_sent(language: Language) -> MessagePage {
             title: "Consultez votre boîte de réception",
             paragraphs: [
                 "S’il existe des commandes de cette adresse, un e-mail avec un nouveau lien est en route pour chacune.",
-                "Nous en envoyons un toutes les dix minutes au plus. Sinon, regardez dans les courriers indésirables ou essayez l’adresse de votre compte de paiement.",
+                "Nous en envoyons un toutes les dix minutes au plus, et quatre par commande en 24 heures. S’il n’arrive pas, regardez dans les courriers indésirables ou essayez l’adresse de votre compte de paiement.",
             ],
             back: "Retour aux modèles",
         },
@@ -424,7 +451,7 @@ pub(super) fn links_sent(language: Language) -> MessagePage {
             title: "Mira tu buzón",
             paragraphs: [
                 "Si hay pedidos de esta dirección, un correo con un enlace nuevo está en camino para cada uno.",
-                "Enviamos uno cada diez minutos como máximo. Si no llega, mira en el correo no deseado o prueba la dirección de tu cuenta de pago.",
+                "Enviamos uno cada diez minutos como máximo, y cuatro por pedido en 24 horas. Si no llega, mira en el correo no deseado o prueba la dirección de tu cuenta de pago.",
             ],
             back: "Volver a las plantillas",
         },

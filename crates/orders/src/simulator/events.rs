@@ -3,22 +3,37 @@
 use serde_json::{Value, json};
 
 use super::purchase::Purchase;
+use crate::amount::format_decimal;
 use crate::decision::Product;
 use crate::event::CATALOGUE_CURRENCY;
 use crate::order::{Order, Provider};
+use crate::paths::{CHECKOUT_PARAMETER, PAYPAL_CAPTURE};
 
 /// Returns the id of the order at PayPal of a simulated payment.
 pub(super) fn paypal_order(id: &str) -> String {
     format!("ORDER{id}")
 }
 
-/// Returns the id of the checkout with which a provider sends the buyer back; PayPal has none.
+/// Returns the id of the checkout with which a provider sends the buyer back; PayPal sends that of the capture.
 pub(super) fn checkout(provider: Provider, id: &str) -> Option<String> {
     match provider {
         Provider::Stripe => Some(format!("cs_test_{id}")),
         Provider::LemonSqueezy => Some(format!("checkout-{id}")),
         Provider::PayPal => None,
     }
+}
+
+/// Returns the query with which a provider sends the buyer back; what PayPal says there is not signed.
+pub(super) fn return_query(purchase: Purchase<'_>, id: &str) -> String {
+    if let Some(checkout) = checkout(purchase.provider, id) {
+        return format!("{CHECKOUT_PARAMETER}={checkout}");
+    }
+    let amount = format_decimal(total(purchase), CATALOGUE_CURRENCY);
+    format!("{PAYPAL_CAPTURE}={}&st=Completed&amt={amount}&cc={CATALOGUE_CURRENCY}", paypal_capture(id))
+}
+
+fn paypal_capture(id: &str) -> String {
+    format!("CAPTURE{id}")
 }
 
 /// Returns the event of a payment; `id` makes its ids unique.
@@ -32,10 +47,10 @@ pub(super) fn payment(purchase: Purchase<'_>, id: &str) -> Vec<u8> {
             "resource_type": "capture",
             "summary": "Payment completed",
             "resource": {
-                "id": format!("CAPTURE{id}"),
+                "id": paypal_capture(id),
                 "status": "COMPLETED",
                 "final_capture": true,
-                "amount": { "currency_code": CATALOGUE_CURRENCY, "value": decimal(total) },
+                "amount": { "currency_code": CATALOGUE_CURRENCY, "value": format_decimal(total, CATALOGUE_CURRENCY) },
                 "custom_id": reference(product),
                 "supplementary_data": { "related_ids": { "order_id": paypal_order(id) } },
             },
@@ -124,7 +139,7 @@ pub(super) fn refund(order: &Order, id: &str) -> Vec<u8> {
             "resource": {
                 "id": format!("REFUND{id}"),
                 "status": "COMPLETED",
-                "amount": { "currency_code": order.currency, "value": decimal(amount) },
+                "amount": { "currency_code": order.currency, "value": format_decimal(amount, &order.currency) },
                 "links": [{ "rel": "up", "method": "GET", "href": format!("https://payments.invalid/v2/payments/captures/{reference}") }],
             },
         }),
@@ -143,8 +158,4 @@ pub(super) fn refund(order: &Order, id: &str) -> Vec<u8> {
 /// Returns what identifies the template of a payment.
 fn reference(product: &Product) -> String {
     product.references.first().cloned().unwrap_or_else(|| format!("template-{}", product.template))
-}
-
-fn decimal(amount: i64) -> String {
-    format!("{}.{:02}", amount / 100, amount % 100)
 }

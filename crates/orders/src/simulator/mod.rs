@@ -150,8 +150,8 @@ impl Simulator {
         (self.service.list_products)()
     }
 
-    /// Pays, and delivers the event to the service; returns its answers, and the id of the checkout if there is one.
-    pub async fn pay(&self, purchase: Purchase<'_>, mode: DeliveryMode) -> (Vec<Answer>, Option<String>) {
+    /// Pays, and delivers the event to the service; returns its answers, and the query with which the buyer is sent back.
+    pub async fn pay(&self, purchase: Purchase<'_>, mode: DeliveryMode) -> (Vec<Answer>, String) {
         let id = self.entropy.base32(16);
         let known_as = match purchase.provider {
             Provider::PayPal => Some(events::paypal_order(&id)),
@@ -161,7 +161,7 @@ impl Simulator {
             self.insert_checkout(known_as, purchase);
         }
         let answers = self.deliver(purchase.provider, &events::payment(purchase, &id), mode).await;
-        (answers, events::checkout(purchase.provider, &id))
+        (answers, events::return_query(purchase, &id))
     }
 
     /// Refunds an order, and delivers the event to the service; returns its answers.

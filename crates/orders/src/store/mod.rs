@@ -18,7 +18,7 @@ pub use reading::{
     list_orders_of_buyer, read_chunk,
 };
 pub use writing::{
-    EventRecord, IssuedLink, NUMBER_PLACEHOLDER, NewOrder, RecordedPayment, RecordedRefund, dismiss_held,
+    EventRecord, IssuedLink, NUMBER_PLACEHOLDER, NewOrder, RecordedPayment, RecordedRefund, add_mail, dismiss_held,
     find_or_insert_key, issue_link, lock_payment, record_download, record_event, record_payment, record_refund,
 };
 

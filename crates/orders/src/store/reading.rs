@@ -17,6 +17,11 @@ macro_rules! columns {
          o.state, o.is_test, o.locale, o.paid_at, o.delivered_at, o.refunded_at, o.last_downloaded_at, o.downloads,
          o.downloads_left, o.download_generation, o.download_expires_at, o.tax_minor, o.discount_minor,
          o.quantity, o.unit_minor,
+         COALESCE((SELECT max(r.amount_minor)
+                   FROM basalt.payment_events r
+                   WHERE r.provider = o.provider
+                     AND r.provider_reference = o.provider_reference
+                     AND r.kind = 'refund'), 0) AS returned_minor,
          o.state <> 'refunded'
          AND EXISTS (SELECT
                      FROM basalt.payment_events d
@@ -46,6 +51,8 @@ statements! {
                 OR o.number::text = :search
                 OR o.id::text = lower(:search))
            AND (:template::integer IS NULL OR o.template = :template)
+           AND (:since::timestamptz IS NULL OR o.paid_at >= :since)
+           AND (:until::timestamptz IS NULL OR o.paid_at < :until)
            AND (:state::text IS NULL OR o.state = :state)
            AND (:before::bigint IS NULL OR o.number < :before)
          ORDER BY o.number DESC
@@ -80,7 +87,8 @@ statements! {
         "SELECT cardinality(o.mails),
                 count(m.id) FILTER (WHERE m.created_at > :since) > 0 OR count(m.id) >= :most::bigint AS is_limited
          FROM basalt.orders o
-         LEFT JOIN basalt.outbox m ON m.id = ANY (o.mails) AND m.created_at > :day
+         LEFT JOIN basalt.outbox m
+                ON m.id = ANY (o.mails) AND m.created_at > :day AND m.purpose = 'order_delivery'
          WHERE o.id = :id
          GROUP BY o.id";
 
@@ -95,6 +103,8 @@ statements! {
                OR o.number::text = :search
                OR o.id::text = lower(:search))
           AND (:template::integer IS NULL OR o.template = :template)
+          AND (:since::timestamptz IS NULL OR o.paid_at >= :since)
+          AND (:until::timestamptz IS NULL OR o.paid_at < :until)
         GROUP BY o.state";
 
     #[repeatable]
@@ -149,7 +159,7 @@ statements! {
 
     #[repeatable]
     MAILS = "orders.list_mails":
-        "SELECT m.id, m.recipient, m.subject, m.created_at, m.sent_at, m.sent_to, m.failed_at, m.last_error, m.attempts
+        "SELECT m.id, m.purpose, m.recipient, m.subject, m.created_at, m.sent_at, m.sent_to, m.failed_at, m.last_error, m.attempts
          FROM basalt.orders o
          JOIN basalt.outbox m ON m.id = ANY (o.mails)
          WHERE o.id = :id
@@ -173,6 +183,10 @@ pub struct OrderFilter {
     pub state: Option<&'static str>,
     /// The template's id.
     pub template: Option<i32>,
+    /// The earliest time of the payment.
+    pub since: Option<Time>,
+    /// The payment was before this time.
+    pub until: Option<Time>,
     /// Only orders with a lower number.
     pub before: Option<i64>,
     /// The largest number of orders.
@@ -186,6 +200,8 @@ pub async fn list_orders(db: &mut Connection, filter: &OrderFilter) -> Result<Ve
         search: filter.search.as_deref(),
         state: filter.state,
         template: filter.template,
+        since: filter.since,
+        until: filter.until,
         before: filter.before,
         limit: filter.limit,
     );
@@ -194,7 +210,14 @@ pub async fn list_orders(db: &mut Connection, filter: &OrderFilter) -> Result<Ve
 
 /// Counts orders by state, whatever state the filter has.
 pub async fn count_by_state(db: &mut Connection, filter: &OrderFilter) -> Result<Vec<(String, i64)>> {
-    db.fetch_all(bind!(COUNT, search: filter.search.as_deref(), template: filter.template)).await
+    let bound = bind!(
+        COUNT,
+        search: filter.search.as_deref(),
+        template: filter.template,
+        since: filter.since,
+        until: filter.until,
+    );
+    db.fetch_all(bound).await
 }
 
 /// Lists the orders of a buyer that are not refunded, the newest first.
@@ -208,7 +231,7 @@ pub async fn has_buyers(db: &mut Connection, template: u16) -> Result<bool> {
     Ok(has_buyers)
 }
 
-/// Counts the mails about an order; `None` if one was written since a time, or `most` since `day`, or there is no order.
+/// Counts the mails about an order; `None` if a link was mailed since a time, or `most` since `day`, or there is no order.
 pub async fn count_mails(db: &mut Connection, id: Uuid, since: Time, day: Time, most: i64) -> Result<Option<i32>> {
     let counted: Option<(i32, bool)> = db.fetch_optional(bind!(COUNT_MAILS, id, since, day, most)).await?;
     Ok(counted.filter(|(_, is_limited)| !is_limited).map(|(count, _)| count))
@@ -300,11 +323,13 @@ pub async fn has_final_event(db: &mut Connection, provider: Provider, event_id: 
     Ok(is_final)
 }
 
-/// A mail with a download link.
+/// A mail to the buyer of an order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MailEntry {
     /// Its id in the outbox.
     pub id: Uuid,
+    /// `order_delivery` or `order_refund`.
+    pub purpose: String,
     pub recipient: String,
     pub subject: String,
     /// When it was queued.
@@ -325,6 +350,7 @@ impl FromRow<'_, PgRow> for MailEntry {
     fn from_row(row: &PgRow) -> sqlx::Result<Self> {
         Ok(Self {
             id: row.try_get("id")?,
+            purpose: row.try_get("purpose")?,
             recipient: row.try_get("recipient")?,
             subject: row.try_get("subject")?,
             created_at: row.try_get("created_at")?,

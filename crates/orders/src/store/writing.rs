@@ -174,6 +174,9 @@ statements! {
         )
         SELECT EXISTS (SELECT FROM issued) AS is_issued";
 
+    ADD_MAIL = "orders.add_mail":
+        "UPDATE basalt.orders SET mails = array_append(mails, :mail_id::uuid) WHERE id = :id";
+
     DOWNLOAD = "orders.record_download":
         "UPDATE basalt.orders
          SET downloads = downloads + 1,
@@ -423,6 +426,11 @@ pub async fn issue_link(db: &mut Connection, link: &IssuedLink) -> Result<bool> 
         mail: outbox::encode_rows(&mail),
     );
     db.fetch_one::<(bool,)>(bound).await.map(|(is_issued,)| is_issued)
+}
+
+/// Adds a queued mail to those of an order.
+pub async fn add_mail(db: &mut Connection, id: Uuid, mail_id: Uuid) -> Result<()> {
+    db.execute(bind!(ADD_MAIL, id, mail_id)).await.map(drop)
 }
 
 /// Counts a download; `false` if the link does not allow it.

@@ -1,5 +1,7 @@
 //! What the mails to the owner say about payments that deliver nothing.
 
+use foundation::language::Language;
+
 use crate::amount::format_amount;
 use crate::decision::Product;
 use crate::event::{Buyer, CATALOGUE_CURRENCY, DisputeReport, DisputeStage, Payment, PaymentEvent, RefundReport};
@@ -7,6 +9,8 @@ use crate::order::Order;
 
 /// The title of the mail about a payment that delivers nothing.
 pub(crate) const HELD_PAYMENT_TITLE: &str = "A payment needs your attention";
+/// The language of the mails to the owner.
+const LANGUAGE: Language = Language::English;
 /// What the owner does about a payment that waits.
 const DELIVER: &str = "Open the screen Orders of the desk: the payment is above the orders, choose the template and press \
                        Deliver. Or refund the payment at the provider, and it leaves that list.";
@@ -18,7 +22,7 @@ fn describe_payment(event: &PaymentEvent, payment: &Payment) -> String {
         Buyer::PayPalOrder(order) => format!(", order {order}"),
         Buyer::Unknown => String::new(),
     };
-    let amount = format_amount(payment.amount_minor, &payment.currency);
+    let amount = format_amount(payment.amount_minor, &payment.currency, LANGUAGE);
     format!("Payment {} at {}: {amount}{buyer}. Event {}.", payment.reference, event.provider.title(), event.id)
 }
 
@@ -39,8 +43,8 @@ pub(super) fn describe_unknown(event: &PaymentEvent, payment: &Payment) -> Vec<S
 
 /// Describes a payment of another amount than the price.
 pub(crate) fn describe_wrong_amount(event: &PaymentEvent, payment: &Payment, product: &Product) -> Vec<String> {
-    let paid = format_amount(payment.amount_minor, &payment.currency);
-    let price = format_amount(product.price_minor, CATALOGUE_CURRENCY);
+    let paid = format_amount(payment.amount_minor, &payment.currency, LANGUAGE);
+    let price = format_amount(product.price_minor, CATALOGUE_CURRENCY, LANGUAGE);
     let reason = if payment.currency == CATALOGUE_CURRENCY { "below" } else { "in another currency than" };
     vec![
         format!("A payment of {paid} is {reason} the price of {}, which is {price}.", product.title),
@@ -111,7 +115,7 @@ pub(super) fn describe_reversal(event: &PaymentEvent, refund: &RefundReport, num
 
 /// Describes a payment of which the provider took a part back.
 pub(super) fn describe_partial_reversal(event: &PaymentEvent, refund: &RefundReport, order: &Order) -> Vec<String> {
-    let amount = |minor| format_amount(minor, &order.currency);
+    let amount = |minor| format_amount(minor, &order.currency, LANGUAGE);
     vec![
         format!(
             "{} took {} of the payment of order {} back, which was {}, such as after a dispute of the buyer.",
@@ -130,7 +134,7 @@ pub(super) fn describe_partial_reversal(event: &PaymentEvent, refund: &RefundRep
 /// Describes a dispute that has begun, or was decided for the seller.
 pub(super) fn describe_dispute(event: &PaymentEvent, dispute: &DisputeReport, order: &Order) -> Vec<String> {
     let (provider, number) = (event.provider.title(), order.number);
-    let amount = format_amount(dispute.amount_minor, &order.currency);
+    let amount = format_amount(dispute.amount_minor, &order.currency, LANGUAGE);
     let reason = dispute.reason.as_deref().map(|reason| format!(" (reason: {reason})")).unwrap_or_default();
     let (what, advice) = match dispute.stage {
         DisputeStage::Opened(due) => {

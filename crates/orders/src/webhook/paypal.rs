@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::json::{find_address, find_currency, find_identifier, find_reference, find_text, is_identifier};
 use super::{WebhookRejection, check_age};
-use crate::decision::parse_amount;
+use crate::amount::parse_decimal;
 use crate::event::{Buyer, DisputeReport, DisputeStage, EventContent, Payment, PaymentEvent, RefundReport};
 use crate::order::Provider;
 
@@ -114,21 +114,30 @@ pub fn parse(body: &[u8], is_test: bool) -> Result<PaymentEvent, WebhookRejectio
     Ok(PaymentEvent { provider: Provider::PayPal, id, content })
 }
 
+/// Returns an amount in the smallest unit of its currency.
 fn find_amount(value: &Value, pointer: &str) -> Option<i64> {
-    parse_amount(find_text(value, pointer)?)
+    let amount = value.pointer(pointer)?;
+    parse_decimal(find_text(amount, "/value")?, &find_currency(amount, "/currency_code").unwrap_or_default())
+}
+
+/// Returns an amount that came back; that of a reversal may be negative.
+fn find_returned(value: &Value, pointer: &str) -> Option<i64> {
+    let amount = value.pointer(pointer)?;
+    let text = find_text(amount, "/value")?.trim_start_matches('-');
+    parse_decimal(text, &find_currency(amount, "/currency_code").unwrap_or_default())
 }
 
 fn parse_capture(capture: &Value, is_test: bool) -> Result<EventContent, WebhookRejection> {
-    let amount = find_amount(capture, "/amount/value");
+    let amount = find_amount(capture, "/amount");
     let currency = find_currency(capture, "/amount/currency_code");
     let (Some(reference), Some(amount_minor), Some(currency)) = (find_identifier(capture, "/id"), amount, currency)
     else {
         return Err(WebhookRejection::Malformed("the capture has no id, amount or currency"));
     };
     let order = find_identifier(capture, "/supplementary_data/related_ids/order_id");
-    let buyer = match (find_address(capture, "/payer/email_address"), order) {
+    let buyer = match (find_address(capture, "/payer/email_address"), &order) {
         (Some(email), _) => Buyer::Email(email),
-        (None, Some(order)) => Buyer::PayPalOrder(order),
+        (None, Some(order)) => Buyer::PayPalOrder(order.clone()),
         (None, None) => Buyer::Unknown,
     };
     let references = ["/custom_id", "/invoice_id"];
@@ -144,7 +153,7 @@ fn parse_capture(capture: &Value, is_test: bool) -> Result<EventContent, Webhook
         quantity: None,
         currency,
         is_test,
-        checkout: None,
+        checkout: order,
         locale: None,
     }))
 }
@@ -154,10 +163,8 @@ fn parse_refund(refund: &Value, is_reversal: bool) -> Result<EventContent, Webho
     let links = refund["links"].as_array().map_or(&[][..], Vec::as_slice);
     let up = links.iter().find(|link| link["rel"] == "up").and_then(|link| find_text(link, "/href"));
     let capture = up.and_then(|url| url.rsplit('/').next()).filter(|id| is_identifier(id));
-    // A reversal may have a negative amount.
-    let find_returned = |pointer: &str| parse_amount(find_text(refund, pointer)?.trim_start_matches('-'));
-    let total = find_returned("/seller_payable_breakdown/total_refunded_amount/value");
-    match (capture, total.or_else(|| find_returned("/amount/value"))) {
+    let total = find_returned(refund, "/seller_payable_breakdown/total_refunded_amount");
+    match (capture, total.or_else(|| find_returned(refund, "/amount"))) {
         (Some(capture), Some(amount_minor)) => {
             Ok(EventContent::Refund(RefundReport { reference: capture.to_owned(), amount_minor, is_reversal }))
         }
@@ -173,7 +180,7 @@ fn is_won(dispute: &Value) -> bool {
 
 fn parse_dispute(dispute: &Value, stage: DisputeStage) -> Result<EventContent, WebhookRejection> {
     let reference = find_identifier(dispute, "/disputed_transactions/0/seller_transaction_id");
-    let amount = find_amount(dispute, "/dispute_amount/value");
+    let amount = find_amount(dispute, "/dispute_amount");
     let (Some(reference), Some(amount_minor)) = (reference, amount) else {
         return Err(WebhookRejection::Malformed("the dispute has no transaction or no amount"));
     };

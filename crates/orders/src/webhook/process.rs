@@ -211,6 +211,7 @@ impl OrderService {
             discount_minor: Some(payment.discount_minor),
             quantity,
             unit_minor,
+            returned_minor: 0,
             currency: &payment.currency,
             is_test: payment.is_test,
         };

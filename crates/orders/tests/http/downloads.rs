@@ -10,7 +10,7 @@ use orders::Provider;
 use orders::admin::{self, OrderFilter};
 use sqlx::{ConnectOptions, Connection};
 
-use crate::fixture::{TestShop, refund, session};
+use crate::fixture::{TestShop, capture, refund, session};
 
 /// Returns the path of the latest link.
 async fn latest_link(shop: &TestShop) -> String {
@@ -101,18 +101,24 @@ async fn receipt_is_shown_also_after_the_end_of_the_link() {
     };
     let (status, page) = open(&receipt, "en").await;
     assert_eq!(status, 200);
-    for line in ["<h1>Receipt</h1>", "<dd>28.00 USD</dd>", "<dd>Stripe</dd>", "Ctrl + P"] {
+    for line in ["<h1>Receipt</h1>", "<dd>$28.00</dd>", "<dd>Stripe</dd>", "Ctrl + P"] {
         assert!(page.contains(line), "{line}: {page}");
     }
     assert!(!page.contains("refunded") && !page.contains("<p></p>"), "{page}");
     let (_, german) = open(&receipt, "de").await;
-    assert!(german.contains("<h1>Beleg</h1>"), "{german}");
+    assert!(german.contains("<h1>Beleg</h1>") && german.contains("<dd>28,00\u{a0}$</dd>"), "{german}");
     shop.clock.advance(TimeDelta::days(400));
     assert_eq!(send(&shop, Method::GET, &link).await, 410);
     assert_eq!(open(&receipt, "en").await, (200, page), "the receipt stays as it was");
+    shop.deliver(Provider::Stripe, &refund("evt_1b", "pi_1", 1000)).await.expect("a part of a refund");
+    let (_, page) = open(&receipt, "en").await;
+    for line in ["<dt>Refunded</dt><dd>$10.00</dd>", "<dt>Remains paid</dt><dd>$18.00</dd>"] {
+        assert!(page.contains(line) && !page.contains("The amount was refunded."), "{line}: {page}");
+    }
     shop.deliver(Provider::Stripe, &refund("evt_2", "pi_1", 2800)).await.expect("a refund");
     let (status, page) = open(&receipt, "en").await;
     assert!(status == 200 && page.contains("The amount was refunded."), "{page}");
+    assert!(page.contains("<dt>Remains paid</dt><dd>$0.00</dd>"), "{page}");
     let downloads = "SELECT downloads::text FROM basalt.orders";
     assert_eq!(shop.database.query(downloads).await, ["0"], "a receipt is no download");
     for unknown in ["/shop/receipt/", "/shop/receipt/abc", &format!("{receipt}x")] {
@@ -158,6 +164,33 @@ async fn links_are_sent_again_to_their_buyer_alone() {
         ask_again(&shop, "email=").await;
     }
     assert_eq!(ask_again(&shop, "email=ada%40example.com").await.0, 429);
+}
+
+#[tokio::test]
+async fn link_is_mailed_as_often_as_its_mail_says() {
+    let shop = TestShop::start().await;
+    shop.deliver(Provider::Stripe, &session("evt_1", "pi_1", 2800, "plink_1")).await.expect("an order");
+    let ask = async || ask_again(&shop, "email=ada%40example.com").await;
+    // The mail of the purchase is one of four, and a receipt of a refund is none.
+    shop.deliver(Provider::Stripe, &refund("evt_2", "pi_1", 1000)).await.expect("a part of a refund");
+    for mails in [3, 4, 5, 5, 5] {
+        shop.clock.advance(TimeDelta::minutes(11));
+        let (status, page) = ask().await;
+        assert!(status == 200 && page.contains("every ten minutes at most, and four for an order within 24 hours"));
+        wait_for_mails(&shop, mails).await;
+        ask().await;
+    }
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    wait_for_mails(&shop, 5).await;
+    shop.clock.advance(TimeDelta::hours(24));
+    ask().await;
+    wait_for_mails(&shop, 6).await;
+    let texts = shop.database.query("SELECT text FROM basalt.outbox WHERE purpose = 'order_delivery'").await;
+    for text in &texts {
+        let rule = "höchstens alle zehn Minuten und vier E-Mails in 24 Stunden, diese mitgezählt";
+        assert!(text.contains(rule), "{text}");
+    }
+    assert_eq!(texts.len(), 5);
 }
 
 #[tokio::test]
@@ -214,7 +247,7 @@ async fn page_after_a_payment_shows_the_order_of_its_checkout() {
     shop.deliver(Provider::Stripe, &paid).await.expect("an order");
     let (refresh, page) = thank_you(&shop, checkout).await;
     assert_eq!(refresh, "");
-    for part in ["Professional Newsletter", "#1", "28.00 USD", "Download the template"] {
+    for part in ["Professional Newsletter", "#1", "$28.00", "Download the template"] {
         assert!(page.contains(part), "{part}: {page}");
     }
     assert!(!page.contains("ada@example.com"), "the address of the buyer is not shown");
@@ -227,6 +260,45 @@ async fn page_after_a_payment_shows_the_order_of_its_checkout() {
     shop.clock.advance(TimeDelta::hours(-24));
     shop.deliver(Provider::Stripe, &refund("evt_2", "pi_0123456789abcdef", 2800)).await.expect("a refund");
     assert!(!thank_you(&shop, checkout).await.1.contains("/shop/download/"));
+}
+
+#[tokio::test]
+async fn page_after_a_payment_at_paypal_waits_for_the_signed_event() {
+    let shop = TestShop::start().await;
+    // PayPal appends the capture, or the order and its payer; neither is signed.
+    let queries =
+        ["?tx=0AB12345CD678901E&st=Completed&amt=28.00&cc=USD", "?token=5O190127TN364715T&PayerID=QYR5Z8XDVJNXQ"];
+    for (query, id) in queries.iter().zip(["tx=0AB12345CD678901E", "token=5O190127TN364715T"]) {
+        let (refresh, page) = thank_you(&shop, query).await;
+        assert_eq!(refresh, format!("3; url=/thank-you?{id}&attempt=1"));
+        assert!(
+            page.contains("We are waiting for PayPal to confirm your payment.") && page.contains("href=\"/orders\"")
+        );
+        assert!(!page.contains("/shop/download/"), "{page}");
+    }
+    for query in ["?PayerID=QYR5Z8XDVJNXQ", "?tx=&st=Pending", "?tx=short", "?token=%3Cscript%3E0123456789abc"] {
+        let (refresh, page) = thank_you(&shop, query).await;
+        assert!(
+            refresh.is_empty() && page.contains("We are waiting for PayPal") && !page.contains("<script"),
+            "{query}"
+        );
+    }
+    let mut paid = capture(Some("5O190127TN364715T"));
+    paid["resource"]["id"] = "0AB12345CD678901E".into();
+    paid["resource"]["payer"] = serde_json::json!({"email_address": "ada@example.com"});
+    shop.deliver(Provider::PayPal, &paid).await.expect("an order");
+    for query in queries {
+        let (refresh, page) = thank_you(&shop, query).await;
+        assert!(refresh.is_empty() && page.contains("/shop/download/") && page.contains("<dd>PayPal</dd>"), "{page}");
+        assert!(!page.contains("ada@example.com"), "the address of the buyer is not shown");
+    }
+    // Only PayPal sends buyers back with the reference of the payment.
+    shop.deliver(Provider::Stripe, &session("evt_1", "pi_0123456789abcdef", 2800, "plink_1")).await.expect("an order");
+    assert!(!thank_you(&shop, "?tx=pi_0123456789abcdef").await.1.contains("/shop/download/"));
+    shop.clock.advance(TimeDelta::hours(25));
+    for query in queries {
+        assert!(!thank_you(&shop, query).await.1.contains("/shop/download/"), "an address in a history ends");
+    }
 }
 
 #[tokio::test]

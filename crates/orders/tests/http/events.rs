@@ -4,7 +4,7 @@ use foundation::secret::Secret;
 use futures::future::join_all;
 use http::HeaderMap;
 use orders::Provider::{LemonSqueezy, PayPal, Stripe};
-use orders::store::OrderFilter;
+use orders::admin::{self, OrderFilter};
 use orders::webhook::{lemon_squeezy, paypal, stripe};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -86,17 +86,47 @@ async fn part_of_a_refund_is_mailed_once_with_the_amount_and_the_rest() {
     let texts =
         shop.database.query("SELECT text FROM basalt.outbox WHERE purpose = 'order_refund' ORDER BY number").await;
     for (text, parts) in texts.iter().zip([
-        ["10.00 USD von 28.00 USD", "18.00 USD bleiben bezahlt"],
-        ["8.00 USD von 28.00 USD", "10.00 USD bleiben bezahlt"],
+        [
+            "10,00\u{a0}$ von 28,00\u{a0}$",
+            "18,00\u{a0}$ bleiben bezahlt",
+            "Erstattet: 10,00\u{a0}$\nVerbleibt bezahlt: 18,00\u{a0}$\n",
+        ],
+        [
+            "8,00\u{a0}$ von 28,00\u{a0}$",
+            "10,00\u{a0}$ bleiben bezahlt",
+            "Erstattet: 18,00\u{a0}$\nVerbleibt bezahlt: 10,00\u{a0}$\n",
+        ],
     ]) {
         for part in parts {
             assert!(text.contains(part), "{part}: {text}");
         }
-        assert!(text.contains("der Download-Link gilt weiter") && text.contains("Bezahlt: 28.00 USD"), "{text}");
+        assert!(text.contains("der Download-Link gilt weiter") && text.contains("Bezahlt: 28,00\u{a0}$"), "{text}");
     }
     let subjects =
         shop.database.query("SELECT DISTINCT subject FROM basalt.outbox WHERE purpose = 'order_refund'").await;
     assert_eq!(subjects, ["Teilweise Erstattung: Professional Newsletter"]);
+    assert_eq!(shop.outcome(Stripe, &refund("evt_5", "pi_1", 2800)).await, "refunded");
+    let whole = last_mail(&shop).await;
+    assert!(whole.contains("Erstattet: 28,00\u{a0}$\nVerbleibt bezahlt: 0,00\u{a0}$\n"), "{whole}");
+    let list = admin::list(&shop.service, &OrderFilter::default()).await.expect("a list");
+    let details = admin::find(&shop.service, list.orders[0].id).await.expect("a result").expect("an order").to_json();
+    let messages = details["messages"].as_array().expect("mails");
+    let kinds: Vec<&Value> = messages.iter().map(|mail| &mail["kind"]).collect();
+    assert_eq!(kinds, ["delivery", "refund", "refund", "refund"], "the desk tells a receipt from a link");
+}
+
+/// Amounts of PayPal are decimal numbers, those of Stripe are in the smallest unit.
+#[tokio::test]
+async fn amounts_have_the_decimals_of_their_currency() {
+    let shop = TestShop::start().await;
+    let mut yen = capture(None);
+    yen["resource"]["amount"] = json!({"value": "2800", "currency_code": "JPY"});
+    assert_eq!(shop.outcome(PayPal, &yen).await, "wrong_amount");
+    assert!(last_mail(&shop).await.contains("A payment of ¥2,800 is in another currency than"));
+    let mut dinars = session("evt_1", "pi_1", 1_234_500, "plink_1");
+    dinars["data"]["object"]["currency"] = json!("kwd");
+    assert_eq!(shop.outcome(Stripe, &dinars).await, "wrong_amount");
+    assert!(last_mail(&shop).await.contains("A payment of KWD\u{a0}1,234.500 is in another currency than"));
 }
 
 #[tokio::test]
@@ -250,8 +280,7 @@ async fn dispute_is_reported_and_a_lost_one_ends_the_order() {
     assert!(is_disputed(&shop).await);
     assert_eq!(shop.mails().await, ["order_delivery ada@example.com", "order_notice owner@example.com"]);
     let text = last_mail(&shop).await;
-    for words in ["disputes 28.00 USD at Stripe (reason: product_not_received)", "Answer there until 10 December 2026"]
-    {
+    for words in ["disputes $28.00 at Stripe (reason: product_not_received)", "Answer there until 10 December 2026"] {
         assert!(text.contains(words), "{text}");
     }
     assert_eq!(shop.outcome(Stripe, &dispute("evt_3", "closed", 2800, "lost")).await, "refunded");
@@ -296,7 +325,7 @@ async fn disputes_of_paypal_mail_the_owner_until_they_are_decided() {
     assert_eq!(shop.outcome(PayPal, &dispute("WH-2", "CREATED", "NONE")).await, "dispute_stored");
     assert!(is_disputed(&shop).await);
     let text = last_mail(&shop).await;
-    for words in ["disputes 28.00 USD at PayPal (reason: UNAUTHORISED)", "Answer there until 10 December 2026"] {
+    for words in ["disputes $28.00 at PayPal (reason: UNAUTHORISED)", "Answer there until 10 December 2026"] {
         assert!(text.contains(words), "{text}");
     }
     let lost = dispute("WH-3", "RESOLVED", "RESOLVED_BUYER_FAVOUR");
@@ -317,10 +346,7 @@ async fn part_that_is_taken_back_mails_the_owner() {
     assert_eq!(shop.outcome(Stripe, &lost).await, "repeated");
     assert!(!is_disputed(&shop).await);
     let text = last_mail(&shop).await;
-    assert!(
-        text.contains("Stripe took 10.00 USD of the payment of order") && text.contains("which was 28.00 USD"),
-        "{text}"
-    );
+    assert!(text.contains("Stripe took $10.00 of the payment of order") && text.contains("which was $28.00"), "{text}");
     assert_eq!(shop.mails().await.len(), 3, "delivery, dispute, part");
 }
 
@@ -449,8 +475,8 @@ async fn coupon_is_delivered_with_a_receipt_that_says_so() {
     let texts = shop.database.query("SELECT text FROM basalt.outbox ORDER BY number").await;
     let numbers = shop.database.query("SELECT number::text FROM basalt.orders ORDER BY number").await;
     for (text, expected) in texts.iter().zip([
-        ["Rabatt: 28.00 USD", "Bezahlt: 0.00 USD", "Bestellung: #"],
-        ["Rabatt: 14.00 USD", "Enthaltene Steuer: 2.66 USD", "Bezahlt: 16.66 USD"],
+        ["Rabatt: 28,00\u{a0}$", "Bezahlt: 0,00\u{a0}$", "Bestellung: #"],
+        ["Rabatt: 14,00\u{a0}$", "Enthaltene Steuer: 2,66\u{a0}$", "Bezahlt: 16,66\u{a0}$"],
     ]) {
         for part in expected {
             assert!(text.contains(part), "{part}: {text}");
@@ -482,7 +508,11 @@ async fn receipt_of_several_copies_says_how_many() {
     several["data"]["object"]["amount_subtotal"] = json!(8500);
     assert_eq!(shop.outcome(Stripe, &several).await, "ordered");
     let texts = shop.database.query("SELECT text FROM basalt.outbox ORDER BY number").await;
-    assert!(texts[0].contains("Anzahl: 3 × 28.00 USD") && texts[0].contains("Bezahlt: 84.00 USD"), "{}", texts[0]);
-    assert!(texts[1].contains("Quantity: 2 × 28.00 USD") && texts[1].contains("Total paid: 56.00 USD"), "{}", texts[1]);
+    assert!(
+        texts[0].contains("Anzahl: 3 × 28,00\u{a0}$") && texts[0].contains("Bezahlt: 84,00\u{a0}$"),
+        "{}",
+        texts[0]
+    );
+    assert!(texts[1].contains("Quantity: 2 × $28.00") && texts[1].contains("Total paid: $56.00"), "{}", texts[1]);
     assert!(!texts[2].contains("Anzahl"), "{}", texts[2]);
 }

@@ -69,8 +69,8 @@ function ResendDialog({ order, onClose }: { order: OrderDetail; onClose: () => v
 }
 
 function RefundDialog({ order, onClose }: { order: OrderDetail; onClose: () => void }) {
-  const { id, number, amount_minor, currency, buyer_email: buyer, provider, is_test } = order;
-  const amount = formatMoney(amount_minor, currency);
+  const { id, number, currency, buyer_email: buyer, provider, is_test } = order;
+  const amount = formatMoney(order.amount_minor - order.returned_minor, currency);
   const toast = useToast();
   const refunding = useAction(
     () => refundOrder(id),
@@ -90,8 +90,9 @@ function RefundDialog({ order, onClose }: { order: OrderDetail; onClose: () => v
       onClose={onClose}
     >
       <p>
-        {nameProvider(provider)} returns the whole amount of order #{number} ({nameProduct(order)}).
-        The download links of the order end. This cannot be undone.
+        {nameProvider(provider)} returns{" "}
+        {order.returned_minor > 0 ? "the rest" : "the whole amount"} of order #{number} (
+        {nameProduct(order)}). The download links of the order end. This cannot be undone.
       </p>
       {is_test && <p>This is a test order: no money moves.</p>}
     </ConfirmDialog>

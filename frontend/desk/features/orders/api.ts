@@ -20,6 +20,7 @@ const SUMMARY = {
   discount_minor: v.nullish(v.number()),
   quantity: v.nullish(v.number()),
   unit_minor: v.nullish(v.number()),
+  returned_minor: v.nullish(v.number(), 0),
   provider: v.string(),
   is_test: v.boolean(),
   is_disputed: v.nullish(v.boolean(), false),
@@ -51,7 +52,7 @@ export type OrderList = v.InferOutput<typeof ListSchema>;
 export type OrderDetail = v.InferOutput<typeof DetailSchema>;
 
 /** The filters of the list, as the API names them; `""` if not set. */
-export type OrderFilters = Record<"state" | "search" | "template", string>;
+export type OrderFilters = Record<"state" | "search" | "template" | "from" | "to", string>;
 
 export function loadOrders(filters: OrderFilters, before: string) {
   return send({ path: `/orders${queryOf({ ...filters, before })}` }, ListSchema);

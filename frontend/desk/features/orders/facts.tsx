@@ -2,12 +2,19 @@ import type { ReactNode } from "react";
 import { formatPlural } from "../../shell/format/format.ts";
 import { Time } from "../../shell/format/time.tsx";
 import type { OrderDetail } from "./api.ts";
-import { describeDownload, describePrice, nameProduct, nameProvider } from "./model.ts";
+import {
+  describeDownload,
+  describePrice,
+  describeReturned,
+  nameProduct,
+  nameProvider,
+} from "./model.ts";
 
 /** What is known about an order. */
 export function OrderFacts({ order }: { order: OrderDetail }) {
   const { buyer_email: buyer, paid_at, delivered_at, refunded_at, downloads } = order;
   const price = describePrice(order);
+  const returned = describeReturned(order);
   return (
     <dl className="grid gap-x-8 gap-y-3 sm:grid-cols-2">
       <Fact name="Buyer">
@@ -30,9 +37,11 @@ export function OrderFacts({ order }: { order: OrderDetail }) {
       <Fact name="First download">
         {delivered_at ? <Time at={delivered_at} isFull /> : "Not yet"}
       </Fact>
-      {refunded_at && (
+      {(refunded_at || returned) && (
         <Fact name="Refunded">
-          <Time at={refunded_at} isFull />
+          {returned}
+          {refunded_at && returned && " · "}
+          {refunded_at && <Time at={refunded_at} isFull />}
         </Fact>
       )}
       <Fact name="Downloads">

@@ -13,6 +13,7 @@ import { Announcement } from "../../shell/ui/announcement.tsx";
 import { FailureNotice } from "../../shell/ui/failure-notice.tsx";
 import { ListSkeleton } from "../../shell/ui/skeleton.tsx";
 import { type OrderList, STATES } from "./api.ts";
+import { DayFilter } from "./day-filter.tsx";
 import { ExportButton } from "./export-button.tsx";
 import { HeldPayments } from "./held.tsx";
 import { describeOrderState } from "./model.ts";
@@ -41,11 +42,14 @@ export function Orders({ filters, open }: OrdersProps) {
   return (
     <>
       <PageHeader title="Orders" actions={<DensityButton />}>
-        <div className="flex flex-col gap-2 pb-2 @xl:flex-row">
-          <SearchField label="Search orders" value={wanted.search} onChange={onSearch} />
-          <div className="@xl:w-60">
+        <div className="flex flex-wrap gap-2 pb-2">
+          <div className="w-full @xl:w-auto @xl:min-w-40 @xl:flex-1">
+            <SearchField label="Search orders" value={wanted.search} onChange={onSearch} />
+          </div>
+          <div className="w-full @xl:w-60">
             <TemplateFilter value={wanted.template} onChange={(template) => set({ template })} />
           </div>
+          <DayFilter from={wanted.from} to={wanted.to} onChange={set} />
           <ExportButton filters={wanted} />
         </div>
         <StatusTabs label="State" path="/orders" name="state" tabs={stateTabs(value?.counts)} />

@@ -1,6 +1,14 @@
 import { expect, test } from "vitest";
 import type { OrderDetail } from "./api.ts";
-import { describeDownload, describePrice, nameEvent, nameProduct, nameProvider } from "./model.ts";
+import {
+  checkDays,
+  describeDownload,
+  describePrice,
+  describeReturned,
+  nameEvent,
+  nameProduct,
+  nameProvider,
+} from "./model.ts";
 
 const NOW = Date.parse("2026-11-23T12:00:00Z");
 
@@ -15,6 +23,7 @@ function order(changes: Partial<OrderDetail>): OrderDetail {
     amount_minor: 2800,
     currency: "USD",
     provider: "stripe",
+    returned_minor: 0,
     is_test: false,
     is_disputed: false,
     downloads: 0,
@@ -43,6 +52,24 @@ test("the parts of an amount are named as far as they are known", () => {
     "3 copies at $28.00, $8.40 discount, $12.07 tax included",
   );
   expect(describePrice(order({ quantity: 2 }))).toEqual(["2 copies"]);
+});
+
+test("the days of a filter are in order, and either may be missing", () => {
+  expect(checkDays({ from: "2026-01-02", to: "2026-01-01" })).toContain("must not be after");
+  for (const days of [
+    { from: "2026-01-02", to: "2026-01-02" },
+    { from: "2026-01-02", to: "" },
+    { from: "", to: "2026-01-02" },
+  ]) {
+    expect(checkDays(days)).toBeUndefined();
+  }
+});
+
+test("what came back is told with what remains", () => {
+  expect(describeReturned(order({}))).toBe("");
+  expect(describeReturned(order({ amount_minor: 125000, returned_minor: 25000 }))).toBe(
+    "$250.00, $1,000.00 remain paid",
+  );
 });
 
 test("what has no name of its own is still readable", () => {

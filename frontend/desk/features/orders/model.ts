@@ -13,6 +13,11 @@ export function describeOrderState(state: OrderState) {
   return STATE_LABELS[state];
 }
 
+/** Returns what is wrong with the days of a filter; `undefined` if they can be shown. */
+export function checkDays({ from, to }: { from: string; to: string }): string | undefined {
+  return from && to && from > to ? "The first day must not be after the last day." : undefined;
+}
+
 const PROVIDERS: Record<string, string> = {
   stripe: "Stripe",
   paypal: "PayPal",
@@ -47,6 +52,16 @@ export function describePrice(
   if (discount_minor) parts.push(`${formatMoney(discount_minor, currency)} discount`);
   if (tax_minor) parts.push(`${formatMoney(tax_minor, currency)} tax included`);
   return parts;
+}
+
+/** Returns what came back of the amount and what remains; `""` if nothing came back. */
+export function describeReturned(
+  order: Pick<OrderSummary, "currency" | "amount_minor" | "returned_minor">,
+): string {
+  const { currency, amount_minor, returned_minor } = order;
+  if (returned_minor === 0) return "";
+  const rest = formatMoney(amount_minor - returned_minor, currency);
+  return `${formatMoney(returned_minor, currency)}, ${rest} remain paid`;
 }
 
 const EVENTS: Record<string, string> = {

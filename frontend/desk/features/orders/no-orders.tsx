@@ -4,16 +4,15 @@ import { Button } from "../../shell/ui/button.tsx";
 import { EmptyState } from "../../shell/ui/empty-state.tsx";
 import type { OrderFilters } from "./api.ts";
 
+const NO_FILTERS: OrderFilters = { search: "", template: "", state: "", from: "", to: "" };
+
 /** Says why the list is empty, and what to do. */
 export function NoOrders({ wanted, filters }: { wanted: OrderFilters; filters: Filters }) {
-  const { search, template, state } = wanted;
-  if (search !== "" || template !== "" || state !== "") {
+  if (Object.values(wanted).some((value) => value !== "")) {
     return (
       <EmptyState icon={SearchX} title="Nothing matches">
         <p>No order matches the search and the filters.</p>
-        <Button onClick={() => filters.set({ search: "", template: "", state: "" })}>
-          Show all orders
-        </Button>
+        <Button onClick={() => filters.set(NO_FILTERS)}>Show all orders</Button>
       </EmptyState>
     );
   }

@@ -19,7 +19,8 @@ const HELD = "held";
 /** Returns the filters of the address. */
 export function orderFilters({ get }: Filters): OrderFilters {
   const state = STATES.find((name) => name === get("state")) ?? "";
-  return { state, search: get("search"), template: get("template") };
+  const [search, template] = [get("search"), get("template")];
+  return { state, search, template, from: get("from"), to: get("to") };
 }
 
 /** Loads the page of the list that the address names. */

@@ -2,16 +2,19 @@ import { expect, test } from "vitest";
 import { dayBefore, formatBrief, formatDay, formatMoney, formatPlural } from "./format.ts";
 
 test.each([
-  [2800, "USD", "28.00"],
-  [2800, "JPY", "2800"],
-  [1234567, "EUR", "12345.67"],
-  [1500, "KWD", "1.500"],
-])("%i minor units of %s are %s", (minor, currency, expected) => {
-  expect(formatMoney(minor, currency)).toContain(expected);
+  [2800, "USD", "$28.00"],
+  [125000, "USD", "$1,250.00"],
+  [-2805, "USD", "-$28.05"],
+  [2800, "JPY", "¥2,800"],
+  [123456789, "EUR", "€1,234,567.89"],
+  [1234500, "KWD", "KWD\u00a01,234.500"],
+  [125000, "ISK", "ISK\u00a01,250.00"],
+])("%i minor units of %s are %s, as in the mails", (minor, currency, expected) => {
+  expect(formatMoney(minor, currency)).toBe(expected);
 });
 
 test("an unknown currency does not prevent an amount", () => {
-  expect(formatMoney(2800, "?")).toBe("28 ?");
+  expect(formatMoney(2800, "?")).toBe("28.00 ?");
 });
 
 test("times of the last hour are relative", () => {

@@ -1,4 +1,4 @@
-/** The locale of dates, numbers and amounts: the browser's form of English, as the texts are English. */
+/** The locale of dates: the browser's form of English, as the texts are English. */
 const LOCALE = navigator.language.startsWith("en") ? navigator.language : "en-GB";
 
 const MINUTE = 60_000;
@@ -66,7 +66,17 @@ export function dayBefore(days: number, now = Date.now()): string {
   return new Date(now - days * DAY).toISOString().slice(0, 10);
 }
 
-const count = new Intl.NumberFormat(LOCALE);
+/** The texts are English, and so are the separators: as in the mails and receipts of the server. */
+const NUMBER_LOCALE = "en-US";
+
+const count = new Intl.NumberFormat(NUMBER_LOCALE);
+
+/** The decimals of currencies that do not have two, as `crates/orders/src/amount.rs` counts them. */
+const WITHOUT_DECIMALS = "BIF CLP DJF GNF JPY KMF KRW MGA PYG RWF VND VUV XAF XOF XPF".split(" ");
+const THREE_DECIMALS = "BHD IQD JOD KWD LYD OMR TND".split(" ");
+
+/** The currencies whose symbol is no other's; the others are named by their code. */
+const SYMBOLS = ["USD", "EUR", "GBP", "JPY"];
 
 /** Returns a number with separators. */
 export function formatCount(value: number): string {
@@ -78,15 +88,21 @@ export function formatPlural(value: number, one: string, many = `${one}s`): stri
   return `${formatCount(value)} ${value === 1 ? one : many}`;
 }
 
-/** Returns an amount of minor units with its currency (ISO 4217), such as `$28.00`. */
+function countDecimals(currency: string): number {
+  if (WITHOUT_DECIMALS.includes(currency)) return 0;
+  return THREE_DECIMALS.includes(currency) ? 3 : 2;
+}
+
+/** Returns an amount of minor units with its currency (ISO 4217), such as `$1,250.00`. */
 export function formatMoney(minor: number, currency: string): string {
+  const decimals = countDecimals(currency);
+  const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
+  const amount = minor / 10 ** decimals;
   try {
-    // Without separators of thousands, as the shop shows its prices.
-    const useGrouping = false;
-    const format = new Intl.NumberFormat(LOCALE, { style: "currency", currency, useGrouping });
-    const digits = format.resolvedOptions().maximumFractionDigits ?? 2;
-    return format.format(minor / 10 ** digits);
+    const currencyDisplay = SYMBOLS.includes(currency) ? "symbol" : "code";
+    const style = { style: "currency", currency, currencyDisplay } as const;
+    return new Intl.NumberFormat(NUMBER_LOCALE, { ...style, ...digits }).format(amount);
   } catch {
-    return `${formatCount(minor / 100)} ${currency}`;
+    return `${new Intl.NumberFormat(NUMBER_LOCALE, digits).format(amount)} ${currency}`;
   }
 }

@@ -34,7 +34,7 @@ pub(super) fn is_overview(path: &str) -> bool {
 }
 
 /// Answers with the page about the simulator: the providers that it stands in for, and its users.
-pub(super) fn answer_overview(simulator: &Simulator, request: &Request) -> Response {
+pub(super) fn answer_overview(simulator: &Simulator, request: &Request, header: &str) -> Response {
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         return text(StatusCode::METHOD_NOT_ALLOWED, "this page is only read\n");
     }
@@ -48,13 +48,12 @@ pub(super) fn answer_overview(simulator: &Simulator, request: &Request) -> Respo
     let html = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Provider simulator</title>\n\
-         <link rel=\"stylesheet\" href=\"{root}_dev/inbox.css\">\n</head>\n<body>\n<main>\n<h1>Provider simulator</h1>\n\
+         <link rel=\"stylesheet\" href=\"{root}_dev/inbox.css\">\n</head>\n<body>\n{header}<main>\n<h1>Provider simulator</h1>\n\
          <p>Signing in with one of these providers leads to a page that lets you choose the user. No request leaves this \
          machine.</p>\n<h2>Providers</h2>\n<ul>\n{providers}</ul>\n<h2>Users</h2>\n<ul>\n{users}\
          <li>Anyone else: the page asks for name and address.</li>\n</ul>\n<h2>For clients of their own</h2>\n<ul>\n\
          <li><a href=\"{root}_dev/provider/.well-known/openid-configuration\">Configuration of a plain OpenID provider</a></li>\n\
-         <li><a href=\"{root}_dev/provider/saml/metadata\">Metadata of a SAML identity provider</a></li>\n</ul>\n\
-         <p><a href=\"{root}_dev\">Development pages</a></p>\n</main>\n</body>\n</html>\n"
+         <li><a href=\"{root}_dev/provider/saml/metadata\">Metadata of a SAML identity provider</a></li>\n</ul>\n</main>\n</body>\n</html>\n"
     );
     response(StatusCode::OK, "text/html; charset=utf-8", DEFAULT_POLICY, html.into_bytes())
 }

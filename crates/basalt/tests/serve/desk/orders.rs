@@ -10,10 +10,12 @@ async fn insert_orders(shop: &Shop) {
         "INSERT INTO basalt.orders (id, provider, provider_reference, template, template_title, buyer_email, amount_minor,
                                     currency, state, is_test, locale, paid_at, refunded_at, downloads_left, download_expires_at)
          SELECT o.id::uuid, 'stripe', o.reference, o.template, 'Sold ' || o.template, o.email, 2800, 'USD', o.state, true, 'en',
-                '2026-01-02T12:00:00Z', o.refunded_at, 5, '2026-02-01T00:00:00Z'
-         FROM (VALUES ('00000000-0000-4000-8000-000000000001', 'pi_1', 3, 'ann@example.com', 'paid', NULL::timestamptz),
-                      ('00000000-0000-4000-8000-000000000002', 'pi_2', 5, 'bob@example.com', 'refunded', '2026-01-03T00:00:00Z'))
-              AS o (id, reference, template, email, state, refunded_at)",
+                o.paid_at, o.refunded_at, 5, '2026-02-01T00:00:00Z'
+         FROM (VALUES ('00000000-0000-4000-8000-000000000001', 'pi_1', 3, 'ann@example.com', 'paid',
+                       '2026-01-02T00:00:00Z'::timestamptz, NULL::timestamptz),
+                      ('00000000-0000-4000-8000-000000000002', 'pi_2', 5, 'bob@example.com', 'refunded',
+                       '2026-01-03T23:59:59.999Z', '2026-01-04T00:00:00Z'))
+              AS o (id, reference, template, email, state, paid_at, refunded_at)",
     )
     .await;
 }
@@ -39,13 +41,52 @@ async fn orders_are_listed_and_shown() {
     }
     let order = shop.get(PAID, Some(&owner.cookie)).await;
     assert_eq!((order.status, order.body["provider_reference"].as_str()), (200, Some("pi_1")), "{}", order.body);
-    for query in ["state=lost", "limit=0", "limit=201", "template=x", "before=-1", "search=%00"] {
+    for query in [
+        "state=lost",
+        "limit=0",
+        "limit=201",
+        "template=x",
+        "before=-1",
+        "search=%00",
+        "from=2026-02-30",
+        "to=1.2.2026",
+        "from=2026-01-03&to=2026-01-02",
+    ] {
         let answer = shop.get(&format!("/orders?{query}"), Some(&owner.cookie)).await;
         assert_eq!((answer.status, answer.code()), (400, "invalid_request"), "{query}");
     }
     for path in ["/orders/x", "/orders/00000000-0000-4000-8000-000000000009"] {
         assert_eq!(shop.get(path, Some(&owner.cookie)).await.status, 404, "{path}");
     }
+}
+
+#[tokio::test]
+async fn days_limit_the_list_and_its_export() {
+    let shop = Shop::start();
+    let owner = shop.set_up().await;
+    insert_orders(&shop).await;
+    for (query, expected) in [
+        ("from=2026-01-02&to=2026-01-03", 2),
+        ("from=2026-01-02&to=2026-01-02", 1),
+        ("from=2026-01-03", 1),
+        ("to=2026-01-02", 1),
+        ("from=2026-01-04", 0),
+        ("to=2026-01-01", 0),
+        ("from=2026-01-03&search=ann", 0),
+        ("to=9999-12-31", 2),
+    ] {
+        let list = shop.get(&format!("/orders?{query}"), Some(&owner.cookie)).await;
+        let counts = list.body["counts"].as_object().expect("numbers").values().filter_map(serde_json::Value::as_u64);
+        let listed = list.body["orders"].as_array().expect("orders").len();
+        assert_eq!((list.status, listed, counts.sum()), (200, expected, expected as u64), "{query}: {}", list.body);
+        let request = shop.request(&Method::GET, &format!("/orders/export?{query}")).header("cookie", &owner.cookie);
+        let csv = request.send().await.expect("an answer").text().await.expect("a file");
+        assert_eq!(csv.lines().count(), expected + 1, "{query}: {csv}");
+    }
+    let wrong = shop.get("/orders?from=2026-13-01", Some(&owner.cookie)).await;
+    assert_eq!(wrong.text("message"), "from must be a day, such as 2026-01-31.");
+    let wrong = shop.get("/orders/export?from=2026-01-03&to=2026-01-02", Some(&owner.cookie)).await;
+    assert_eq!((wrong.status, wrong.text("message").as_str()), (400, "from must not be after to."));
 }
 
 #[tokio::test]

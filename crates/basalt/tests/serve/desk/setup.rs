@@ -1,11 +1,15 @@
 //! The first owner: the link is valid once, within 24 hours, while there is no owner.
 
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
 use reqwest::Method;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use super::desk_client::{EMAIL, PASSWORD, Shop, SignedIn};
+use super::desk_client::{EMAIL, PASSWORD, Shop, SignedIn, send};
 use crate::shared_limits::Redis;
-use crate::support::{basalt, free_port};
+use crate::support::{Basalt, basalt, free_port};
 
 #[tokio::test]
 async fn link_makes_the_owner_once() {
@@ -249,6 +253,58 @@ fn command_prints_another_link_while_there_is_no_owner() {
         text.starts_with(&server.url("/_desk/#setup=").replace("127.0.0.1", "localhost")) && text != first,
         "{text}"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_start_without_an_owner_prints_a_link_that_works() {
+    let folder = crate::support::TempFolder::new();
+    let config = folder.write("config.toml", "[basalt.shop]\nowner = \"owner@shop.example\"\n");
+    let (data, port) = (folder.path("data"), free_port().to_string());
+    let start = || Basalt::serve(&["--config", &config, "--data", &data, "--port", &port]);
+    let stop = |server: Basalt| {
+        server.signal(Signal::TERM);
+        assert!(tokio::task::block_in_place(|| server.wait_for_exit()));
+    };
+    let first = start();
+    let earlier = first.text("desk_setup_url");
+    stop(first);
+    let second = start();
+    let link = second.text("desk_setup_url");
+    assert_ne!(link, earlier);
+    let set_up = async |server: &Basalt, link: &str| {
+        let token = link.split_once("#setup=").expect("a link").1;
+        let origin = server.text("url");
+        let request = server.client.post(server.url("/_desk/api/setup")).header("origin", origin);
+        send(request.json(&json!({"token": token, "email": EMAIL, "password": PASSWORD}))).await
+    };
+    let ended = set_up(&second, &earlier).await;
+    assert_eq!((ended.status, ended.code()), (401, "setup_link_invalid"));
+    assert_eq!(set_up(&second, &link).await.status, 200);
+    stop(second);
+    let third = start();
+    assert!(third.announcement.get("desk_setup_url").is_none(), "there is an owner");
+}
+
+#[test]
+fn start_says_why_it_prints_the_link() {
+    let folder = crate::support::TempFolder::new();
+    let config = folder.write("config.toml", "[basalt.shop]\nowner = \"owner@shop.example\"\n");
+    let data = folder.path("data");
+    for _ in 0..2 {
+        let mut command = basalt();
+        let command = command.args(["serve", "--port", "0", "--config", &config, "--data", &data]);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
+        let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+        let lines: Vec<String> =
+            lines.map_while(Result::ok).take_while(|line| !line.contains("/_desk/#setup=")).collect();
+        kill_process(Pid::from_child(&child), Signal::TERM).expect("it lives");
+        assert!(child.wait().expect("a status").success());
+        let reason = lines.last().expect("a line");
+        assert!(
+            reason.contains("The shop has no owner yet. This link makes one, once and within 24 hours"),
+            "{reason}"
+        );
+    }
 }
 
 #[tokio::test]
