@@ -14,6 +14,7 @@ pub mod database;
 pub mod disposition;
 pub mod error;
 pub mod image;
+pub mod limits;
 pub mod mime;
 pub mod names;
 mod object_row;

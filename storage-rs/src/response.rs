@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use chrono::{DateTime, Utc};
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
 use serde_json::{Value, json};
 
@@ -49,7 +49,16 @@ pub fn message(text: &str) -> Response<Body> {
 /// The response of the REST API to a request that failed.
 pub fn failure(error: &Error) -> Response<Body> {
     error.log();
-    with_refusal(json_response(error.rest_status(), &error.body()), error.refusal.as_ref())
+    let response = json_response(error.rest_status(), &error.body());
+    with_refusal(with_retry_after(response, error.retry_after), error.refusal.as_ref())
+}
+
+/// Adds to a response after how many seconds a repetition may succeed.
+pub(crate) fn with_retry_after(mut response: Response<Body>, seconds: Option<u64>) -> Response<Body> {
+    if let Some(seconds) = seconds {
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    response
 }
 
 /// Adds to a response why row security refused the request: the server around this one explains it.

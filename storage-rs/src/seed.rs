@@ -5,11 +5,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use futures::{StreamExt, stream};
+use bytes::Bytes;
+use futures::{StreamExt, TryStreamExt, stream};
 use md5::{Digest, Md5};
 use serde_json::json;
+use tokio::io::AsyncReadExt;
 
-use crate::backend::{ContentHeaders, FileKey};
+use crate::backend::{Content, ContentError, ContentHeaders, FileKey};
 use crate::database::rows::text as column;
 use crate::database::scope::Scope;
 use crate::database::{array, nullable, sql, text};
@@ -21,6 +23,9 @@ use crate::target::Target;
 
 /// How long objects of a project may be cached, as the Supabase CLI uploads them.
 const CACHE_CONTROL: &str = "max-age=3600";
+
+/// The bytes of a file that are read at once.
+const BLOCK: usize = 256 * 1024;
 
 /// A bucket of a project.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -99,15 +104,37 @@ async fn write_objects(storage: &Arc<Storage>, scope: &Scope, bucket: &str, fold
     let mut written = 0;
     for file in files {
         names::check_object_name(&file.name)?;
-        let content = tokio::fs::read(&file.path).await.map_err(|error| read_error(&file.path, &error))?;
-        let etag = format!("\"{}\"", hex::encode(Md5::digest(&content)));
-        if known.get(&file.name) == Some(&etag) {
+        if let Some(etag) = known.get(&file.name)
+            && *etag == compute_etag(&file.path).await.map_err(|error| read_error(&file.path, &error))?
+        {
             continue;
         }
-        write_object(storage, scope, bucket, &file.name, content.into()).await?;
+        let content = open(&file.path).await.map_err(|error| read_error(&file.path, &error))?;
+        write_object(storage, scope, bucket, &file.name, content).await?;
         written += 1;
     }
     Ok(written)
+}
+
+/// The content of a file, in blocks.
+async fn open(path: &Path) -> io::Result<Content> {
+    let file = tokio::fs::File::open(path).await?;
+    let blocks = stream::try_unfold(file, async |mut file| {
+        let mut block = Vec::with_capacity(BLOCK);
+        (&mut file).take(BLOCK as u64).read_to_end(&mut block).await.map_err(ContentError::Read)?;
+        Ok((!block.is_empty()).then(|| (Bytes::from(block), file)))
+    });
+    Ok(blocks.boxed())
+}
+
+/// The entity tag that an object with the content of a file has.
+async fn compute_etag(path: &Path) -> io::Result<String> {
+    let mut digest = Md5::new();
+    let mut blocks = open(path).await?;
+    while let Some(block) = blocks.try_next().await.map_err(io::Error::other)? {
+        digest.update(&block);
+    }
+    Ok(format!("\"{}\"", hex::encode(digest.finalize())))
 }
 
 fn read_error(path: &Path, error: &io::Error) -> Error {
@@ -119,7 +146,7 @@ async fn write_object(
     scope: &Scope,
     bucket: &str,
     name: &str,
-    content: bytes::Bytes,
+    content: Content,
 ) -> Result<(), Error> {
     let headers = ContentHeaders { content_type: media_type(name).to_owned(), cache_control: CACHE_CONTROL.to_owned() };
     let mut object = NewObject {
@@ -131,7 +158,7 @@ async fn write_object(
         replaces: true,
     };
     let file: FileKey = object.file();
-    let facts = storage.backend().put(&file, &headers, stream::iter([Ok(content)]).boxed()).await?;
+    let facts = storage.backend().put(&file, &headers, content).await?;
     object.metadata = write::metadata(&facts, &headers.content_type, &headers.cache_control, None);
     write::write(Arc::clone(storage), scope.clone(), object).await.map(|_| ())
 }

@@ -11,6 +11,7 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::database::{Database, schema};
 use crate::image::{ImageLimits, ImageRenderer};
+use crate::limits::{ImageRate, OpenUploads, UploadTurns};
 use crate::public_objects::PublicObjects;
 use crate::upload_locks::UploadLocks;
 
@@ -25,6 +26,9 @@ pub struct Storage {
     images: ImageRenderer,
     public_objects: PublicObjects,
     upload_locks: UploadLocks,
+    upload_turns: UploadTurns,
+    open_uploads: OpenUploads,
+    image_rate: ImageRate,
 }
 
 impl Storage {
@@ -54,8 +58,12 @@ impl Storage {
             ..ImageLimits::default()
         };
         let public_objects = PublicObjects::new(config.public_validity);
+        let now = clock.now();
         Ok(Arc::new(Self {
             public_objects,
+            upload_turns: UploadTurns::new(config.load_limits),
+            open_uploads: OpenUploads::new(config.load_limits.open_uploads, config.tus.lifetime()),
+            image_rate: ImageRate::new(config.load_limits.images_per_minute, now),
             config,
             keys,
             database,
@@ -112,6 +120,21 @@ impl Storage {
     /// The resumable uploads that requests work on.
     pub(crate) fn upload_locks(&self) -> &UploadLocks {
         &self.upload_locks
+    }
+
+    /// The turns of uploads.
+    pub(crate) fn upload_turns(&self) -> &UploadTurns {
+        &self.upload_turns
+    }
+
+    /// The resumable uploads that are not over.
+    pub(crate) fn open_uploads(&self) -> &OpenUploads {
+        &self.open_uploads
+    }
+
+    /// The images that are transformed for each network.
+    pub(crate) fn image_rate(&self) -> &ImageRate {
+        &self.image_rate
     }
 
     /// The renderer of images.

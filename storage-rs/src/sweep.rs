@@ -161,9 +161,9 @@ pub async fn sweep_older(storage: &Storage, grace: TimeDelta) -> Result<Swept, E
     let before = storage.now() - grace;
     let backend = storage.backend();
     swept.leftovers = backend.delete_leftovers(before).await?;
-    let expiry = TimeDelta::from_std(storage.config().tus.expiry).unwrap_or(GRACE).max(GRACE);
-    for id in backend.staging().list_idle(storage.now() - expiry).await? {
+    for id in backend.staging().list_idle(storage.now() - storage.config().tus.lifetime()).await? {
         backend.staging().remove(id).await?;
+        storage.open_uploads().end(id);
         swept.uploads += 1;
     }
     // Before the files, so that those of the parts have no row any more.
@@ -180,6 +180,8 @@ pub async fn sweep_older(storage: &Storage, grace: TimeDelta) -> Result<Swept, E
             swept.files += 1;
         }
     }
+    // What other processes wrote and deleted counts from now on.
+    backend.space().await?;
     Ok(swept)
 }
 

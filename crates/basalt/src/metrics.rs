@@ -66,6 +66,11 @@ async fn export_space(storage: &Storage) {
             Ok(Some(space)) => {
                 catalog::STORAGE_SPACE.set(&["total"], space.total as f64);
                 catalog::STORAGE_SPACE.set(&["available"], space.available as f64);
+                for (kind, bytes) in [("used", space.used), ("quota", space.quota)] {
+                    if let Some(bytes) = bytes {
+                        catalog::STORAGE_SPACE.set(&[kind], bytes as f64);
+                    }
+                }
             }
             Ok(None) => {}
             Err(error) => tracing::warn!(error = %ErrorChain(&error), "reading the space for stored files failed"),

@@ -20,7 +20,8 @@ use crate::shutdown::Shutdown;
 pub(crate) fn open_backend(config: &Config) -> anyhow::Result<Arc<dyn Backend>> {
     match &config.backend {
         BackendSettings::Disk { folder } => {
-            Ok(Arc::new(DiskBackend::open(folder).context("opening the folder of stored files")?))
+            let disk = DiskBackend::open_with_quota(folder, config.quota);
+            Ok(Arc::new(disk.context("opening the folder of stored files")?))
         }
         BackendSettings::S3(settings) => {
             let backend = RemoteBackend::open(settings, &config.project, Clock::of_machine());

@@ -53,7 +53,7 @@ catalog! {
     OUTBOX_MAILS: Gauge = new("basalt_outbox_mails", "Mails in the outbox, by state", &["state"]);
     OUTBOX_OLDEST: Gauge = new("basalt_outbox_oldest_seconds", "Age of the oldest mail that is neither sent nor given up", &[]);
     STORAGE_SPACE: Gauge = new("basalt_storage_space_bytes",
-        "Space of the file system with the stored files, by kind (total, available)", &["kind"]);
+        "Space for stored files, by kind (total and available of the file system, used by the files, quota if there is one)", &["kind"]);
     OUTBOX_ATTEMPTS: Counter = new("basalt_outbox_attempts_total",
         "Attempts to hand a mail of the outbox to the mail server, by outcome", &["outcome"]);
     MAILS: Counter = new("basalt_mail_deliveries_total", "Mails handed to the mail server, by outcome", &["outcome"]);

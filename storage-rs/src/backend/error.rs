@@ -43,6 +43,9 @@ pub enum BackendError {
     /// There is no space left.
     #[error("no space left")]
     NoSpace,
+    /// The files take as much as they may.
+    #[error("the quota is exhausted")]
+    Quota,
     /// Another process writes to the upload.
     #[error("another process writes to the upload")]
     Locked,
@@ -84,6 +87,7 @@ impl From<BackendError> for Error {
             BackendError::NotFound => Self::named(Code::NoSuchKey, 404, "Not found", "The resource was not found"),
             BackendError::Name => Self::new(Code::InvalidKey, 400, "Invalid key"),
             BackendError::NoSpace => Self::insufficient_storage(),
+            BackendError::Quota => Self::quota_exhausted(),
             BackendError::Locked => Self::resource_locked(),
             BackendError::Offset => Self::internal("an upload has another size than it had"),
             BackendError::Failed { attempt, source } => Self::internal(format!("{attempt}: {source}")),

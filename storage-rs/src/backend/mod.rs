@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
-use futures::future::BoxFuture;
+use futures::future::{self, BoxFuture};
 use futures::stream::{self, BoxStream};
-use futures::{StreamExt, TryStreamExt};
+use futures::{FutureExt, StreamExt, TryStreamExt};
 use uuid::Uuid;
 
 pub use self::error::{BackendError, ContentError};
@@ -51,13 +51,17 @@ pub struct ContentHeaders {
 /// The content of a file, or of a body.
 pub type Content = BoxStream<'static, Result<Bytes, ContentError>>;
 
-/// The space of a backend, in bytes.
+/// The space of a backend on a file system, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Space {
     /// Of the file system.
     pub total: u64,
     /// That this process may still use.
     pub available: u64,
+    /// What the files take, as far as it is known.
+    pub used: Option<u64>,
+    /// What they may take; `None` if only the file system limits it.
+    pub quota: Option<u64>,
 }
 
 /// A file as the backend lists it.
@@ -115,6 +119,13 @@ pub trait Backend: Debug + Send + Sync {
 
     /// The space of the backend; `None` if it has no bounds.
     fn space(&self) -> BoxFuture<'_, Result<Option<Space>, BackendError>>;
+
+    /// Refuses content of this size that has no room, before it arrives. Content that grows beyond the room fails on its way,
+    /// whether this was asked or not.
+    fn check_room(&self, size: u64) -> BoxFuture<'_, Result<(), BackendError>> {
+        let _ = size;
+        future::ready(Ok(())).boxed()
+    }
 
     /// Content that arrives in several requests.
     fn staging(&self) -> &dyn Staging;

@@ -5,6 +5,7 @@ mod environment;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use chrono::TimeDelta;
 use postgrest_rs::execute::connect;
 use serde_json::Value;
 
@@ -13,6 +14,7 @@ use environment::Reader;
 
 use crate::caller::keys::Keys;
 use crate::caller::token_check::TokenCheck;
+use crate::limits::LoadLimits;
 
 /// 50 MiB: the limit of a local Supabase.
 const DEFAULT_FILE_SIZE_LIMIT: u64 = 50 * 1024 * 1024;
@@ -63,6 +65,14 @@ pub struct TusSettings {
     pub url_path: String,
     /// How long an upload may take.
     pub expiry: Duration,
+}
+
+impl TusSettings {
+    /// How long an upload is kept without a write: at least a day, so that a client can go on after a night.
+    pub fn lifetime(&self) -> TimeDelta {
+        let least = TimeDelta::days(1);
+        TimeDelta::from_std(self.expiry).unwrap_or(least).max(least)
+    }
 }
 
 /// The S3 protocol.
@@ -144,6 +154,10 @@ pub struct Config {
     pub s3: S3Settings,
     /// Transformation of images.
     pub images: ImageSettings,
+    /// Limits of number and rate.
+    pub load_limits: LoadLimits,
+    /// The most bytes of all files on the disk.
+    pub quota: Option<u64>,
     /// The most objects of a bucket that can be emptied.
     pub empty_bucket_max: i64,
     /// Whether a request without the header `Authorization` is told so, as the server without a gateway does, or is treated as
@@ -186,6 +200,7 @@ impl Config {
         let signed_upload_lifetime = Duration::from_secs(reader.number(&lifetime, 60));
         let empty_bucket_max = reader.number(&["STORAGE_EMPTY_BUCKET_MAX"], 200_000);
         let public_validity = reader.milliseconds(&["BASALT_STORAGE_PUBLIC_VALIDITY_MS"], 0);
+        let (load_limits, quota) = (read_load_limits(&mut reader), read_quota(&mut reader));
         let problems = reader.into_problems();
         let (Some(database_url), Some(jwt_secret), Some(keys), Some(backend), []) =
             (database_url, jwt_secret, keys, backend, &problems[..])
@@ -217,6 +232,8 @@ impl Config {
             tus,
             s3,
             images,
+            load_limits,
+            quota,
             empty_bucket_max,
             requires_authorization_header: true,
             creates_schema: true,
@@ -311,6 +328,26 @@ fn read_images(reader: &mut Reader<'_>) -> ImageSettings {
     }
 }
 
+fn read_load_limits(reader: &mut Reader<'_>) -> LoadLimits {
+    let usual = LoadLimits::default();
+    LoadLimits {
+        uploads: reader.number(&["BASALT_STORAGE_MAX_UPLOADS"], usual.uploads),
+        uploads_per_network: reader.number(&["BASALT_STORAGE_MAX_UPLOADS_PER_NETWORK"], usual.uploads_per_network),
+        open_uploads: reader.number(&["BASALT_STORAGE_MAX_OPEN_UPLOADS"], usual.open_uploads),
+        images_per_minute: reader.number(&["BASALT_STORAGE_IMAGES_PER_MINUTE"], usual.images_per_minute),
+    }
+}
+
+fn read_quota(reader: &mut Reader<'_>) -> Option<u64> {
+    const NAME: &str = "BASALT_STORAGE_QUOTA";
+    let quota = Some(reader.number(&[NAME], 0)).filter(|quota| *quota > 0)?;
+    if reader.environment().text(&["STORAGE_BACKEND"]) == Some("s3") {
+        reader.refuse(format!("{NAME} limits files on disk: set STORAGE_BACKEND to file, or leave {NAME} out"));
+        return None;
+    }
+    Some(quota)
+}
+
 fn read_backend(reader: &mut Reader<'_>) -> Option<BackendSettings> {
     let environment = reader.environment();
     match environment.text(&["STORAGE_BACKEND"]) {
@@ -370,6 +407,7 @@ mod tests {
                 "STORAGE_S3_BUCKET is missing: set it to the name of the bucket, or STORAGE_BACKEND to file",
             ),
             (("FILE_SIZE_LIMIT", "50MB"), "FILE_SIZE_LIMIT: \"50MB\" cannot be used: set a whole number"),
+            (("BASALT_STORAGE_QUOTA", "1GB"), "BASALT_STORAGE_QUOTA: \"1GB\" cannot be used: set a whole number"),
             (
                 ("S3_PROTOCOL_ACCESS_KEY_ID", "id"),
                 "S3_PROTOCOL_ACCESS_KEY_SECRET is missing: set it, too, or leave S3_PROTOCOL_ACCESS_KEY_ID out",

@@ -5,6 +5,7 @@ pub mod policy_refusal;
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -91,6 +92,8 @@ pub struct Error {
     pub refusal: Option<Arc<PolicyRefusal>>,
     /// Whether what failed may have happened all the same: the connection was lost before the answer.
     pub may_have_happened: bool,
+    /// After how many seconds a repetition may succeed.
+    pub retry_after: Option<u64>,
 }
 
 impl Error {
@@ -110,6 +113,7 @@ impl Error {
             cause: None,
             refusal: None,
             may_have_happened: false,
+            retry_after: None,
         }
     }
 
@@ -275,13 +279,31 @@ impl Error {
     /// 429: there are too many requests at a time.
     pub fn slow_down() -> Self {
         let message = "Too many connections issued to the database";
-        Self::named(Code::SlowDown, 429, "too_many_connections", message)
+        Self { retry_after: Some(1), ..Self::named(Code::SlowDown, 429, "too_many_connections", message) }
+    }
+
+    /// 429: a limit of number or rate is reached.
+    pub fn too_many_requests(message: &'static str, wait: Duration) -> Self {
+        let seconds = wait.as_millis().div_ceil(1000).max(1);
+        Self { retry_after: u64::try_from(seconds).ok(), ..Self::new(Code::SlowDown, 429, message) }
+    }
+
+    /// 429: the caller has too many uploads that are not complete.
+    pub fn too_many_open_uploads() -> Self {
+        Self::too_many_requests("Too many incomplete uploads: complete or abort some", Duration::from_mins(1))
     }
 
     /// 507: there is no space left for content (RFC 4918 §11.5).
     pub fn insufficient_storage() -> Self {
         let error = Self::new(Code::InsufficientStorage, 507, "There is no space left").with_own_status();
         error.because("no space left for content")
+    }
+
+    /// 507: the files take as much as they may.
+    pub fn quota_exhausted() -> Self {
+        let error =
+            Self::new(Code::InsufficientStorage, 507, "The quota of the storage is exhausted").with_own_status();
+        error.because("the quota of stored files is exhausted")
     }
 
     /// 500: something failed that the client cannot mend.

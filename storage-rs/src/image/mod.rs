@@ -19,7 +19,7 @@ pub use self::options::{Format, Gravity, OptionProblem, Resize, Transformation};
 pub use self::render::{RenderProblem, RenderedImage};
 
 /// The longest time that a request waits for its turn.
-const TURN: Duration = Duration::from_secs(15);
+pub(crate) const TURN: Duration = Duration::from_secs(15);
 
 /// The right to keep a source in memory and transform it.
 #[derive(Debug)]

@@ -51,16 +51,6 @@ pub enum RenderProblem {
     Busy,
 }
 
-impl RenderProblem {
-    /// The status of the response.
-    pub fn status(self) -> u16 {
-        match self {
-            Self::Unsupported | Self::TooManyPixels | Self::TooLarge => 400,
-            Self::Busy => 429,
-        }
-    }
-}
-
 /// A decoded source.
 struct Source {
     image: DynamicImage,

@@ -12,7 +12,7 @@ use super::header_fields::{describe, insert};
 use super::transformation::{check_options, describe_options};
 use crate::backend::{BackendError, Content};
 use crate::error::{Code, Error};
-use crate::image::{RenderProblem, Transformation};
+use crate::image::{RenderProblem, TURN, Transformation};
 use crate::object_row::Found;
 use crate::request::Call;
 use crate::request::fields::Fields;
@@ -33,6 +33,9 @@ pub(super) async fn render(mut call: Call, door: Door, target: &Target) -> Resul
     let transformation = if door == Door::Signed { signed_options(&call) } else { asked };
     let images = call.storage.images();
     let found = locate(&call, target, access).await?;
+    if let Some(network) = call.network() {
+        call.storage.image_rate().count(&network, call.storage.now())?;
+    }
     let turn = images.wait_for_turn().await.map_err(problem)?;
     let accepts_webp = call.header("accept").is_some_and(|types| types.contains("image/webp"));
     let rendering = async {
@@ -72,9 +75,10 @@ fn signed_options(call: &Call) -> Transformation {
 }
 
 fn problem(problem: RenderProblem) -> Error {
-    let status = problem.status();
-    let code = if status == 429 { Code::SlowDown } else { Code::InvalidRequest };
-    Error::new(code, status, problem.to_string())
+    match problem {
+        RenderProblem::Busy => Error::too_many_requests("Too many requests", TURN),
+        problem => Error::new(Code::InvalidRequest, 400, problem.to_string()),
+    }
 }
 
 /// Reads the image of a row, or of the row that has replaced it meanwhile.

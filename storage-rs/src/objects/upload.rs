@@ -76,6 +76,7 @@ fn check_content_type(call: &Call) -> Result<(), Error> {
 }
 
 async fn store(call: Call, upload: Upload, body: Body) -> Result<String, Error> {
+    let _turn = call.wait_for_upload_turn().await?;
     let content_type = call.header("content-type").unwrap_or_default();
     if content_type.starts_with("multipart/form-data") {
         let form = Form::new(content_type, body)?;
@@ -100,6 +101,7 @@ async fn store(call: Call, upload: Upload, body: Body) -> Result<String, Error> 
     if announcement.length.is_some_and(|length| length > limit) {
         return Err(Error::too_large());
     }
+    call.storage.backend().check_room(announcement.length.unwrap_or_default()).await?;
     let object = new_object(&upload, new_version());
     let facts = put(&call, &object, &announcement, body_content(body, limit)).await?;
     finish(call, object, announcement, &facts).await

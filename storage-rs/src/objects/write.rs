@@ -44,6 +44,10 @@ const DECISIVE: &str = "SELECT (SELECT row_to_json(found)::text FROM (\
     (EXISTS (SELECT FROM pg_catalog.pg_trigger WHERE tgrelid = 'storage.objects'::regclass AND NOT tgisinternal \
         AND tgenabled <> 'D' AND (tgtype & 20) <> 0 AND tgname <> 'update_objects_updated_at'))::text, ";
 
+/// The column with the limits of the bucket `$1`.
+const LIMITS: &str = "SELECT (SELECT row_to_json(found)::text FROM (\
+        SELECT file_size_limit AS size, allowed_mime_types AS types FROM storage.buckets WHERE id = $1) AS found), ";
+
 /// What an object that exists gets.
 const REPLACE: &str = "DO UPDATE SET version = excluded.version, metadata = excluded.metadata, \
     user_metadata = coalesce(excluded.user_metadata, objects.user_metadata), owner = coalesce(excluded.owner, objects.owner), \
@@ -55,6 +59,15 @@ pub(crate) struct BucketLimits {
     pub(crate) size: Option<u64>,
     /// The types of objects; all when it is empty.
     pub(crate) mime_types: Vec<String>,
+}
+
+impl BucketLimits {
+    /// The limits in the row of a bucket as JSON; `None` if there is no row.
+    fn of_document(found: &Value) -> Option<Self> {
+        let types = found.as_object()?.get("types").and_then(Value::as_array);
+        let types = types.map(|types| types.iter().filter_map(Value::as_str).map(str::to_owned).collect());
+        Some(Self { size: found["size"].as_u64(), mime_types: types.unwrap_or_default() })
+    }
 }
 
 /// An object that is to be written.
@@ -292,13 +305,7 @@ struct Decisive {
 impl Decisive {
     fn read(row: &Row, object: &NewObject) -> Self {
         let document = |place: usize| json_column(row, place);
-        let limits = document(0).map(|found| BucketLimits {
-            size: found["size"].as_u64(),
-            mime_types: found["types"]
-                .as_array()
-                .map(|types| types.iter().filter_map(Value::as_str).map(str::to_owned).collect())
-                .unwrap_or_default(),
-        });
+        let limits = document(0).and_then(|found| BucketLimits::of_document(&found));
         let version = |found: Value| found[0].as_str().map(str::to_owned);
         let replaced = document(1).map(|found| FileKey { version: version(found), ..object.file() });
         Self { limits, replaced, has_triggers: column(row, 2).as_deref() == Some("true") }
@@ -340,15 +347,12 @@ pub(crate) async fn test(
     caller: &Scope,
     object: &NewObject,
 ) -> Result<(BucketLimits, Result<(), Error>), Error> {
-    let steps = [
-        Step::As(service),
-        Step::Run(select_limits(&object.target.bucket)),
-        Step::As(caller),
-        Step::Run(object.test()),
-    ];
+    let bucket = object.target.bucket.as_str();
+    let steps = [Step::As(service), Step::ReadThenAs(LIMITS, vec![text(bucket)], caller), Step::Run(object.test())];
     let mut results = storage.database().fly(&steps, End::Rollback).await?.into_iter();
     let mut next = || results.next().unwrap_or_else(|| Ok(Vec::new()));
-    let limits = read_limits(&next()?, &object.target.bucket)?;
+    let limits = next()?.first().and_then(|row| BucketLimits::of_document(&json_column(row, 0)?));
+    let limits = limits.ok_or_else(|| Error::no_such_bucket(bucket))?;
     let tested = match next() {
         Ok(_) => Ok(()),
         Err(error) => {

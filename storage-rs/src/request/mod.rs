@@ -8,12 +8,14 @@ use std::future::Future;
 use std::sync::Arc;
 
 use http::request::Parts;
+use http_edge::request::ResolvedRequest;
 use percent_encoding::percent_decode_str;
 use postgrest_rs::service::dependencies::{TokenIsApiKey, machine_time};
 
 use crate::caller::{Caller, find_token};
 use crate::database::scope::Scope;
 use crate::error::Error;
+use crate::limits::UploadTurn;
 use crate::storage::Storage;
 
 pub use self::query::Query;
@@ -64,6 +66,20 @@ impl Call {
     /// Whether the request replaces an object that exists.
     pub fn is_upsert(&self) -> bool {
         self.header("x-upsert") == Some("true")
+    }
+
+    /// The network of the client, if the router before this API knows it.
+    pub(crate) fn network(&self) -> Option<String> {
+        let client = self.parts.extensions.get::<ResolvedRequest>()?.client?;
+        Some(client.network().to_string())
+    }
+
+    /// Waits for the turn of an upload, which lasts as long as the value.
+    ///
+    /// # Errors
+    /// 429: there are too many uploads at a time.
+    pub(crate) async fn wait_for_upload_turn(&self) -> Result<UploadTurn, Error> {
+        self.storage.upload_turns().wait(self.network()).await
     }
 
     /// The token of a signed URL.

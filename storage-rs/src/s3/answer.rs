@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 
 use super::xml::Element;
 use crate::error::Error;
-use crate::response::{header_value, with_refusal};
+use crate::response::{header_value, with_refusal, with_retry_after};
 
 const XML: HeaderValue = HeaderValue::from_static("application/xml; charset=utf-8");
 
@@ -73,5 +73,5 @@ pub(super) fn failure(error: &Error, resource: String) -> Response<Body> {
     );
     let mut answer = S3Answer::document(&root);
     answer.status = StatusCode::from_u16(error.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    with_refusal(answer.into_response(), error.refusal.as_ref())
+    with_refusal(with_retry_after(answer.into_response(), error.retry_after), error.refusal.as_ref())
 }

@@ -84,7 +84,10 @@ impl Request {
         }
         let id = write::new_version();
         let owner = self.call.caller.owner.as_deref();
-        self.uploads().create(&id, &self.target, owner, &metadata, Some(&user_metadata)).await?;
+        let config = self.call.storage.config();
+        let is_limited = self.call.caller.role != config.service_role;
+        let most = is_limited.then_some(config.load_limits.open_uploads);
+        self.uploads().create(&id, &self.target, owner, most, [&metadata, &user_metadata]).await?;
         let children = vec![
             Element::text("Bucket", self.target.bucket.as_str()),
             Element::text("Key", self.target.name.as_str()),
@@ -112,6 +115,8 @@ impl Request {
         let upload = self.find_upload().await?;
         let limits = self.authorize_upload(Self::announced(&upload), upload.user_metadata.clone()).await?;
         let maximum = self.maximum_size(&limits);
+        let _turn = self.call.wait_for_upload_turn().await?;
+        self.call.storage.backend().check_room(length).await?;
         let content = self.signed.content(&self.call, body, length)?;
         let etag = self.store_part(&upload, number, length, maximum, content).await?.etag;
         Ok(S3Answer::new(StatusCode::OK).with("etag", &etag).with("access-control-expose-headers", "etag"))

@@ -63,18 +63,24 @@ impl Uploads {
             .map_err(|_| Error::new(Code::InvalidUploadSignature, 400, "Invalid upload Signature"))
     }
 
+    /// Writes the row of an upload with these columns `metadata` and `user_metadata`.
+    ///
+    /// # Errors
+    /// 429: the owner has `most` uploads already.
     pub(super) async fn create(
         &self,
         id: &str,
         target: &Target,
         owner: Option<&str>,
-        metadata: &Value,
-        user_metadata: Option<&Value>,
+        most: Option<usize>,
+        [metadata, user_metadata]: [&Value; 2],
     ) -> Result<(), Error> {
         let statement = sql(
             "INSERT INTO storage.s3_multipart_uploads \
              (id, bucket_id, key, version, upload_signature, owner_id, metadata, user_metadata) \
-             VALUES ($1, $2, $3, $1, $4, $5, $6::jsonb, $7::jsonb)",
+             SELECT $1, $2, $3, $1, $4, $5, $6::jsonb, $7::jsonb WHERE $8::bigint IS NULL OR $8::bigint > (\
+                 SELECT count(*) FROM storage.s3_multipart_uploads WHERE owner_id IS NOT DISTINCT FROM $5) \
+             RETURNING id",
             [
                 text(id),
                 text(target.bucket.as_str()),
@@ -82,10 +88,12 @@ impl Uploads {
                 text(self.sign(id, 0)),
                 nullable(owner),
                 text(metadata.to_string()),
-                nullable(user_metadata.map(Value::to_string)),
+                text(user_metadata.to_string()),
+                nullable(most.map(|most| most.to_string())),
             ],
         );
-        self.storage.database().run(&self.scope, statement).await.map(|_| ())
+        let created = self.storage.database().run(&self.scope, statement).await?;
+        if created.is_empty() { Err(Error::too_many_open_uploads()) } else { Ok(()) }
     }
 
     /// Finds an upload of an object.

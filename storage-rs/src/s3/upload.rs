@@ -94,6 +94,8 @@ pub(super) async fn store(
         tested?;
         limit
     };
+    let _turn = call.wait_for_upload_turn().await?;
+    storage.backend().check_room(length.unwrap_or_default()).await?;
     let content = open(call, limit)?;
     let facts = storage.backend().put(&object.file(), &headers, content).await?;
     if facts.size < least {

@@ -53,14 +53,16 @@ impl Request {
         if let Some(declared) = description.declared_type() {
             mime::check(&declared, &bucket.mime_types)?;
         }
+        self.storage().backend().check_room(length.unwrap_or_default()).await.map_err(Error::from)?;
+        let turn = if self.has_part() { Some(self.call.wait_for_upload_turn().await?) } else { None };
         let mut upload = self.begin(version, description).await?;
         let mut answer = Answer::new(StatusCode::CREATED);
         let lock = self.lock(version).await?;
-        if self.has_part() {
+        if turn.is_some() {
             let written = self.write(&mut upload, body, maximum, &lock).await;
             if let Err(problem) = written {
                 // The client does not know the URL: it begins anew.
-                self.storage().backend().staging().remove(version).await.map_err(Error::from)?;
+                self.remove(version).await?;
                 return Err(problem);
             }
             answer.set("upload-offset", &upload.offset.to_string());
@@ -74,6 +76,21 @@ impl Request {
     }
 
     async fn begin(&self, version: Uuid, description: Description) -> Result<Upload, Error> {
-        Upload::create(self.storage().backend().staging(), version, description).await
+        let storage = self.storage();
+        if let Some(user) = self.counted_user() {
+            storage.open_uploads().begin(&user, version, storage.now())?;
+        }
+        let created = Upload::create(storage.backend().staging(), version, description).await;
+        if created.is_err() {
+            storage.open_uploads().end(version);
+        }
+        created
+    }
+
+    /// Deletes an upload that is not complete.
+    pub(super) async fn remove(&self, id: Uuid) -> Result<(), Error> {
+        self.storage().backend().staging().remove(id).await?;
+        self.storage().open_uploads().end(id);
+        Ok(())
     }
 }

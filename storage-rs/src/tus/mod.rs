@@ -25,7 +25,7 @@ use self::problem::TusProblem;
 use self::request::Request;
 use crate::caller::Caller;
 use crate::request::{Call, Query};
-use crate::response::{self, with_refusal};
+use crate::response::{self, with_refusal, with_retry_after};
 use crate::storage::Storage;
 
 /// The version of the protocol.
@@ -107,11 +107,11 @@ fn describe(storage: &Storage) -> Answer {
 
 /// Makes the response: an answer, or the text of a problem.
 fn finish(method: &Method, answer: Result<Answer, TusProblem>) -> Response<Body> {
-    let (status, mut headers, text, refusal) = match answer {
-        Ok(answer) => (answer.status, answer.headers, String::new(), None),
+    let (status, mut headers, text, refusal, retry_after) = match answer {
+        Ok(answer) => (answer.status, answer.headers, String::new(), None, None),
         Err(problem) => {
             let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-            (status, HeaderMap::new(), problem.text, problem.refusal)
+            (status, HeaderMap::new(), problem.text, problem.refusal, problem.retry_after)
         }
     };
     headers.insert("tus-resumable", VERSION);
@@ -127,7 +127,7 @@ fn finish(method: &Method, answer: Result<Answer, TusProblem>) -> Response<Body>
     let mut response = Response::new(body);
     *response.status_mut() = status;
     *response.headers_mut() = headers;
-    with_refusal(response, refusal.as_ref())
+    with_refusal(with_retry_after(response, retry_after), refusal.as_ref())
 }
 
 impl Request {

@@ -12,11 +12,13 @@ pub(super) struct TusProblem {
     pub text: String,
     /// What of row security refused it, for development.
     pub refusal: Option<Arc<PolicyRefusal>>,
+    /// After how many seconds a repetition may succeed.
+    pub retry_after: Option<u64>,
 }
 
 impl TusProblem {
     fn new(status: u16, text: impl Into<String>) -> Self {
-        Self { status, text: text.into(), refusal: None }
+        Self { status, text: text.into(), refusal: None, retry_after: None }
     }
 
     pub(super) fn version_required() -> Self {
@@ -93,7 +95,7 @@ impl From<Error> for TusProblem {
                 let text = format!("{}: {}", error.message, refusal.reason());
                 Self { refusal: Some(refusal), ..Self::new(error.status, text) }
             }
-            None => Self::new(error.status, error.message),
+            None => Self { retry_after: error.retry_after, ..Self::new(error.status, error.message) },
         }
     }
 }

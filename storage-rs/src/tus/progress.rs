@@ -51,6 +51,7 @@ impl Request {
         let (bucket, authorized) = self.authorize(&id, &known.description).await?;
         authorized?;
         let maximum = self.size_limit(&bucket);
+        let _turn = self.call.wait_for_upload_turn().await?;
         let lock = self.lock(known.id).await?;
         // While this request waited, another one may have written.
         let mut upload = self.find(&id).await?;
@@ -179,7 +180,7 @@ impl Request {
         if upload.is_full() {
             return Err(TusProblem::already_complete());
         }
-        self.storage().backend().staging().remove(upload.id).await.map_err(Error::from)?;
+        self.remove(upload.id).await?;
         Ok(Answer::new(StatusCode::NO_CONTENT))
     }
 }
@@ -218,10 +219,12 @@ impl Completion {
                 if error.status < 500 {
                     self.storage.delete_files(std::slice::from_ref(&file)).await;
                     staging.remove(self.upload.id).await?;
+                    self.storage.open_uploads().end(self.upload.id);
                 }
                 return Err(error);
             }
         }
+        self.storage.open_uploads().end(self.upload.id);
         self.upload.description.is_complete = true;
         self.upload.save(staging).await
     }

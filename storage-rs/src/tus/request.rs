@@ -110,6 +110,17 @@ impl Request {
         }
     }
 
+    /// Whose open uploads one of this request counts among: those of the user, or without an account those of the network. The
+    /// service role has as many as it wants.
+    pub(super) fn counted_user(&self) -> Option<String> {
+        let is_service = !self.is_signed && self.call.caller.role == self.storage().config().service_role;
+        match self.owner() {
+            Some(owner) => Some(format!("user {owner}")),
+            None if is_service => None,
+            None => Some(format!("network {}", self.call.network().unwrap_or_default())),
+        }
+    }
+
     pub(super) fn is_upsert(&self) -> bool {
         self.grant.as_ref().map_or_else(|| self.call.is_upsert(), |grant| grant.is_upsert)
     }

@@ -160,7 +160,7 @@ async fn upload_parts(api: &TestApi) -> String {
 }
 
 /// Begins an upload of these parts and returns its id.
-async fn begin_upload(api: &TestApi, name: &str, parts: &[&str]) -> String {
+pub(crate) async fn begin_upload(api: &TestApi, name: &str, parts: &[&str]) -> String {
     let begun = request(&api.storage, "POST", &format!("/s3/b/{name}?uploads"), "").await;
     let id = element(&begun, "UploadId");
     for (index, content) in parts.iter().enumerate() {

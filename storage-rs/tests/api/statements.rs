@@ -136,6 +136,33 @@ async fn small_upload_is_one_transaction_of_three_statements() {
 }
 
 #[tokio::test]
+async fn large_upload_is_a_test_of_three_statements_and_a_row_of_two() {
+    let api = start(&[]).await;
+    create_bucket(&api, json!({"name": "b", "allowed_mime_types": ["text/*"], "file_size_limit": 400_000})).await;
+    api.admin.batch_execute(MEMBERS).await.unwrap();
+    let upload = async |content_type: &str, name: &str, size: usize| {
+        let (path, length) = (format!("/object/{name}"), size.to_string());
+        let headers = [("content-type", content_type), ("content-length", length.as_str())];
+        cost(&api, send_as(&api, &member(), "PUT", &path, &headers, "x".repeat(size))).await
+    };
+    for round in 0..2 {
+        let (cost, answer) = upload("text/plain", "b/a", 300_000).await;
+        assert_eq!(answer.status(), StatusCode::OK, "{answer:?}");
+        assert_eq!(cost, (2, 5), "{round}");
+    }
+    for (content_type, name, size, code) in [
+        ("image/png", "b/a", 300_000, "InvalidMimeType"),
+        ("text/plain", "b/a", 400_001, "EntityTooLarge"),
+        ("text/plain", "missing/a", 300_000, "NoSuchBucket"),
+    ] {
+        let (cost, refused) = upload(content_type, name, size).await;
+        assert_eq!(json_of(&refused)["code"], code, "{refused:?}");
+        assert_eq!(cost, (1, 3), "{code}");
+    }
+    assert_eq!(api.count_files(), 1);
+}
+
+#[tokio::test]
 async fn refused_small_upload_leaves_neither_row_nor_file() {
     let api = start(&[]).await;
     create_bucket(&api, json!({"name": "b", "allowed_mime_types": ["text/*"], "file_size_limit": 5})).await;

@@ -228,6 +228,9 @@ fn print_report(report: &Report) -> std::io::Result<()> {
     writeln!(out, "{rows}, {files} of {}", format_count(report.bytes, "byte"))?;
     if let Some(space) = report.space {
         writeln!(out, "{} of {} bytes of the file system are free", space.available, space.total)?;
+        if let (Some(used), Some(quota)) = (space.used, space.quota) {
+            writeln!(out, "{used} of {quota} bytes of the quota are taken, incomplete uploads included")?;
+        }
     }
     let orphans = format_count(report.orphans, "file");
     writeln!(out, "{orphans} without a row ({})", format_count(report.orphan_bytes, "byte"))?;

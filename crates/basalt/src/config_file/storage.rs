@@ -27,6 +27,14 @@ pub(crate) struct StorageSettings {
     pub content_url: Option<String>,
     /// `[basalt.storage] bucket`: keeps the files instead of the data folder.
     pub store: Option<StoreSettings>,
+    /// `[basalt.storage] quota`: the most bytes of all files of the data folder.
+    pub quota: Option<u64>,
+    /// `[basalt.storage] max_uploads`: the most uploads at a time.
+    pub max_uploads: Option<usize>,
+    /// `[basalt.storage] max_uploads_per_network`: those from one network.
+    pub max_uploads_per_network: Option<usize>,
+    /// `[basalt.storage] images_per_minute`: the images that are transformed for one network in a minute; 0 for any number.
+    pub images_per_minute: Option<u32>,
 }
 
 /// A bucket of a server that speaks the S3 protocol.
@@ -102,6 +110,7 @@ impl StorageSettings {
             size
         };
         let file_size_limit = size("storage.file_size_limit").unwrap_or(DEFAULT_FILE_SIZE_LIMIT);
+        let quota = size("basalt.storage.quota");
         let mut buckets = Vec::new();
         for name in values.names_in_table("storage.buckets") {
             let key = |field: &str| format!("storage.buckets.{name}.{field}");
@@ -126,7 +135,30 @@ impl StorageSettings {
                 None
             }
         };
+        if quota.is_some() && text("basalt.storage.bucket").is_some() {
+            refuse("basalt.storage.quota", "limits the data folder, but basalt.storage.bucket keeps the files");
+        }
+        let mut uploads = |name: &str| {
+            let key = format!("basalt.storage.{name}");
+            let number = text(&key)?.parse().ok().filter(|number| *number > 0);
+            if number.is_none() {
+                refuse(&key, "must be a number above 0");
+            }
+            number
+        };
+        let (max_uploads, max_uploads_per_network) = (uploads("max_uploads"), uploads("max_uploads_per_network"));
+        let images_per_minute = text("basalt.storage.images_per_minute").and_then(|number| {
+            let number = number.parse().ok();
+            if number.is_none() {
+                refuse("basalt.storage.images_per_minute", "must be a number of images, 0 for any");
+            }
+            number
+        });
         Self {
+            quota,
+            max_uploads,
+            max_uploads_per_network,
+            images_per_minute,
             content_url: parse_origin("basalt.storage.content_url", "https://files.example.com", &text, refuse),
             store: StoreSettings::from_values(values, refuse),
             is_enabled: values.is_enabled("storage.enabled", true),
@@ -202,10 +234,18 @@ mod tests {
         let empty = read("[storage.buckets.avatars]\n[storage.buckets.\"a.b\"]\n").expect("valid").buckets;
         assert_eq!(empty.iter().map(|bucket| bucket.name.as_str()).collect::<Vec<_>>(), ["a.b", "avatars"]);
         assert!(read("[storage]\nfile_size_limit = \"much\"").is_err());
+        let limited = "[basalt.storage]\nquota = \"100GiB\"\nmax_uploads = 50\nimages_per_minute = 0\n";
+        let limited = read(limited).expect("valid");
+        assert_eq!((limited.quota, limited.max_uploads), (Some(100 << 30), Some(50)));
+        assert_eq!((limited.images_per_minute, limited.max_uploads_per_network), (Some(0), None));
+        assert!(read("[basalt.storage]\nquota = \"much\"").is_err());
+        assert!(read("[basalt.storage]\nmax_uploads = 0").is_err());
         assert!(read("[basalt.storage]\ns3_access_key_id = \"a\"").is_err());
         assert!(read("[basalt.storage]\ncontent_url = \"files.example.com\"").is_err());
         assert!(read("[basalt.storage]\nbucket = \"a\"\nbucket_access_key_id = \"b\"").is_err());
         let keys = "bucket_access_key_id = \"b\"\nbucket_secret_access_key = \"c\"";
+        let with_quota = format!("[basalt.storage]\nquota = \"1GiB\"\nbucket = \"a\"\n{keys}");
+        assert!(read(&with_quota).is_err(), "a bucket has no quota");
         let store = read(&format!("[basalt.storage]\nbucket = \"a\"\n{keys}")).expect("valid").store.expect("a store");
         assert_eq!((store.bucket.as_str(), store.region.as_str(), store.endpoint), ("a", "us-east-1", None));
     }

@@ -147,6 +147,8 @@ pub(super) fn build_settings(inputs: &StorageInputs<'_>) -> anyhow::Result<Stora
         ("S3_PROTOCOL_ENABLED", if settings.has_s3 { "true" } else { "false" }),
         ("IMAGE_TRANSFORMATION_ENABLED", if settings.has_images { "true" } else { "false" }),
     ];
+    let quota = settings.quota.unwrap_or_default().to_string();
+    variables.push(("BASALT_STORAGE_QUOTA", quota.as_str()));
     if let Some((id, secret)) = find_s3_key(project, keys) {
         variables.extend([("S3_PROTOCOL_ACCESS_KEY_ID", id), ("S3_PROTOCOL_ACCESS_KEY_SECRET", secret)]);
     }
@@ -166,6 +168,10 @@ pub(super) fn build_settings(inputs: &StorageInputs<'_>) -> anyhow::Result<Stora
     if let (BackendSettings::S3(bucket), Some(store)) = (&mut config.backend, &settings.store) {
         store.region.clone_into(&mut bucket.region);
     }
+    let limits = &mut config.load_limits;
+    limits.uploads = settings.max_uploads.unwrap_or(limits.uploads);
+    limits.uploads_per_network = settings.max_uploads_per_network.unwrap_or(limits.uploads_per_network);
+    limits.images_per_minute = settings.images_per_minute.unwrap_or(limits.images_per_minute);
     config.explains_policies = inputs.explains_policies;
     // In a database of an operator `storage.search` may be that of Supabase Storage, which is too slow under row security.
     config.lists_by_case = true;

@@ -52,7 +52,8 @@ async fn metrics_are_served_on_their_own_port() {
     let scratch = TempFolder::new();
     let free =
         std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port();
-    let config = scratch.write("config.toml", &format!("[basalt]\nmetrics_port = {free}\n"));
+    let config =
+        scratch.write("config.toml", &format!("[basalt]\nmetrics_port = {free}\n[basalt.storage]\nquota = \"1GiB\"\n"));
     let server = Basalt::serve(&["--ephemeral", "--config", &config]);
     assert_eq!(server.auth("/health", None).await.0, 200);
     let figures = server.client.get(format!("http://127.0.0.1:{free}/metrics")).send().await.expect("an answer");
@@ -64,6 +65,7 @@ async fn metrics_are_served_on_their_own_port() {
         line.parse::<f64>().expect("a number")
     };
     assert!(space("available") > 0.0 && space("total") >= space("available"), "{text}");
+    assert_eq!((space("used"), space("quota")), (0.0, 1_073_741_824.0), "{text}");
     assert!(
         text.contains(r#"basalt_http_requests_total{area="auth",route="/health",method="GET",status="2xx",code=""} 1"#),
         "{text}"

@@ -117,6 +117,8 @@ pub enum CountedEvent {
     MessageGap,
     /// Failed calls of another service, which a request from a network has caused.
     FailedCalls,
+    /// Images that were transformed for a network.
+    TransformedImages,
 }
 
 impl From<LimitedRoute> for CountedEvent {

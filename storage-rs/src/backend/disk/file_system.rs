@@ -37,7 +37,8 @@ pub(super) fn remove(path: &Path) -> io::Result<()> {
 pub(super) fn failed(attempt: &'static str, error: io::Error) -> BackendError {
     match error.kind() {
         io::ErrorKind::NotFound => BackendError::NotFound,
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => BackendError::NoSpace,
+        io::ErrorKind::StorageFull => BackendError::NoSpace,
+        io::ErrorKind::QuotaExceeded => BackendError::Quota,
         io::ErrorKind::WouldBlock => BackendError::Locked,
         _ => BackendError::Failed { attempt, source: Box::new(error) },
     }

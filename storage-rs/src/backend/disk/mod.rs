@@ -7,6 +7,7 @@
 mod file_system;
 mod folders;
 mod read;
+mod room;
 mod staging;
 mod walk;
 mod write;
@@ -24,14 +25,17 @@ use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
 use uuid::Uuid;
 
-use self::file_system::{block, create_folder, facts, remove, synchronise};
+use self::file_system::{block, create_folder, facts, synchronise};
 use self::folders::{Folders, file_name};
+use self::room::{Room, remove_with_room};
+use self::write::Store;
 use super::{Backend, BackendError, Content, ContentHeaders, FileFacts, FileKey, ListedFile, Space, Staging};
 
 /// Files in a folder.
 #[derive(Debug, Clone)]
 pub struct DiskBackend {
     folders: Arc<Folders>,
+    room: Arc<Room>,
 }
 
 impl DiskBackend {
@@ -40,6 +44,14 @@ impl DiskBackend {
     /// # Errors
     /// A folder cannot be created.
     pub fn open(root: &Path) -> io::Result<Self> {
+        Self::open_with_quota(root, None)
+    }
+
+    /// As [`DiskBackend::open`]; all files together take no more than the quota, in bytes.
+    ///
+    /// # Errors
+    /// A folder cannot be created.
+    pub fn open_with_quota(root: &Path, quota: Option<u64>) -> io::Result<Self> {
         #[expect(clippy::disallowed_methods, reason = "names of temporary files only have to differ")]
         let opened = Uuid::new_v4();
         let folders = Folders {
@@ -60,7 +72,12 @@ impl DiskBackend {
         }
         synchronise(&folders.objects)?;
         synchronise(root)?;
-        Ok(Self { folders: Arc::new(folders) })
+        let free_room = Arc::new(Room::new(&folders, quota));
+        Ok(Self { folders: Arc::new(folders), room: free_room })
+    }
+
+    fn store(&self) -> Store {
+        Store { folders: Arc::clone(&self.folders), room: Arc::clone(&self.room) }
     }
 }
 
@@ -71,7 +88,7 @@ impl Backend for DiskBackend {
         _headers: &'a ContentHeaders,
         content: Content,
     ) -> BoxFuture<'a, Result<FileFacts, BackendError>> {
-        write::put(Arc::clone(&self.folders), self.folders.path(key), content).boxed()
+        write::put(self.store(), self.folders.path(key), content).boxed()
     }
 
     fn get<'a>(
@@ -94,13 +111,14 @@ impl Backend for DiskBackend {
         _headers: &'a ContentHeaders,
     ) -> BoxFuture<'a, Result<FileFacts, BackendError>> {
         let (source, target) = (self.folders.path(source), self.folders.path(target));
-        let folders = Arc::clone(&self.folders);
-        block("copying a file", move || write::copy(&folders, &source, &target)).boxed()
+        let store = self.store();
+        block("copying a file", move || write::copy(&store, &source, &target)).boxed()
     }
 
     fn delete<'a>(&'a self, keys: &'a [FileKey]) -> BoxFuture<'a, Result<(), BackendError>> {
         let paths: Vec<_> = keys.iter().map(|key| self.folders.path(key)).collect();
-        block("deleting files", move || paths.iter().try_for_each(|path| remove(path))).boxed()
+        let room = Arc::clone(&self.room);
+        block("deleting files", move || paths.iter().try_for_each(|path| remove_with_room(&room, path))).boxed()
     }
 
     fn identify(&self, key: &FileKey) -> String {
@@ -112,18 +130,18 @@ impl Backend for DiskBackend {
     }
 
     fn delete_listed<'a>(&'a self, file: &'a ListedFile) -> BoxFuture<'a, Result<(), BackendError>> {
-        let (folders, file) = (Arc::clone(&self.folders), file.clone());
-        block("deleting a file without a row", move || walk::delete(&folders, &file)).boxed()
+        let (store, file) = (self.store(), file.clone());
+        block("deleting a file without a row", move || walk::delete(&store, &file)).boxed()
     }
 
     fn space(&self) -> BoxFuture<'_, Result<Option<Space>, BackendError>> {
-        let folder = self.folders.objects.clone();
-        block("reading the free space", move || {
-            let found = rustix::fs::statvfs(&folder)?;
-            let bytes = |blocks: u64| blocks.saturating_mul(found.f_frsize);
-            Ok(Some(Space { total: bytes(found.f_blocks), available: bytes(found.f_bavail) }))
-        })
-        .boxed()
+        let room = Arc::clone(&self.room);
+        block("reading the free space", move || room.space().map(Some)).boxed()
+    }
+
+    fn check_room(&self, size: u64) -> BoxFuture<'_, Result<(), BackendError>> {
+        let room = Arc::clone(&self.room);
+        block("looking for room", move || room.check(size)).boxed()
     }
 
     fn staging(&self) -> &dyn Staging {
@@ -131,8 +149,8 @@ impl Backend for DiskBackend {
     }
 
     fn delete_leftovers(&self, older_than: DateTime<Utc>) -> BoxFuture<'_, Result<u64, BackendError>> {
-        let folders = Arc::clone(&self.folders);
-        block("deleting interrupted writes", move || walk::delete_leftovers(&folders.incoming, older_than)).boxed()
+        let store = self.store();
+        block("deleting interrupted writes", move || walk::delete_leftovers(&store, older_than)).boxed()
     }
 }
 

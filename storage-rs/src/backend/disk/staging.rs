@@ -17,6 +17,7 @@ use uuid::Uuid;
 use super::DiskBackend;
 use super::file_system::{BLOCK, block, facts, remove, synchronise};
 use super::folders::Folders;
+use super::room::{Room, remove_with_room};
 use super::write::rename;
 use crate::backend::{Appended, BackendError, Content, ContentHeaders, FileFacts, FileKey, Staging};
 
@@ -28,6 +29,7 @@ const LOCK_INTERVAL: Duration = Duration::from_millis(100);
 #[derive(Debug, Clone)]
 struct UploadFiles {
     folders: Arc<Folders>,
+    room: Arc<Room>,
     id: Uuid,
 }
 
@@ -57,7 +59,7 @@ impl UploadFiles {
     }
 
     fn remove(&self) -> io::Result<()> {
-        remove(&self.content())?;
+        remove_with_room(&self.room, &self.content())?;
         remove(&self.digest())?;
         remove(&self.description())
     }
@@ -130,11 +132,19 @@ impl Growing {
     }
 
     fn write(mut self, blocks: &[Bytes]) -> io::Result<Self> {
-        for block in blocks {
+        let bytes = blocks.iter().map(|block| block.len() as u64).sum();
+        self.files.room.take(bytes)?;
+        let before = self.digest.size;
+        let written = blocks.iter().try_for_each(|block| {
             self.file.write_all(block)?;
             self.digest.update(block);
+            Ok::<_, io::Error>(())
+        });
+        if written.is_err() {
+            // Of the block that failed some bytes may be there: they count when the files are measured anew.
+            self.files.room.give_back(bytes - (self.digest.size - before));
         }
-        Ok(self)
+        written.map(|()| self)
     }
 
     /// Writes everything to the disk: what is reported stays.
@@ -229,7 +239,7 @@ fn list_idle(folders: &Folders, since: DateTime<Utc>) -> io::Result<Vec<Uuid>> {
 
 impl DiskBackend {
     fn files(&self, id: Uuid) -> UploadFiles {
-        UploadFiles { folders: Arc::clone(&self.folders), id }
+        UploadFiles { folders: Arc::clone(&self.folders), room: Arc::clone(&self.room), id }
     }
 }
 

@@ -146,6 +146,36 @@ async fn uploads_grow_and_become_files() {
     assert_eq!(folder.entries("uploads"), 0);
 }
 
+#[tokio::test]
+async fn files_take_no_more_than_the_quota() {
+    let folder = Folder::new("quota");
+    let headers = ContentHeaders::default();
+    let old = DiskBackend::open(&folder.0).unwrap();
+    old.put(&key("old", "1"), &headers, content(&[b"old!"])).await.unwrap();
+    let backend = DiskBackend::open_with_quota(&folder.0, Some(1_000_000)).unwrap();
+    let used = async || backend.space().await.unwrap().unwrap().used.unwrap();
+    assert!(backend.check_room(999_996).await.is_ok());
+    assert!(matches!(backend.check_room(999_997).await, Err(BackendError::Quota)), "what was there counts");
+    backend.put(&key("a", "1"), &headers, content(&[&PART[..]; 2])).await.unwrap();
+    assert_eq!(used().await, 600_004);
+    let refused = backend.put(&key("b", "1"), &headers, content(&[&PART[..]; 2])).await;
+    assert!(matches!(refused, Err(BackendError::Quota)), "{refused:?}");
+    assert!(matches!(backend.head(&key("b", "1")).await, Err(BackendError::NotFound)));
+    assert_eq!((used().await, folder.entries("incoming")), (600_004, 0));
+    assert!(matches!(backend.copy(&key("a", "1"), &key("c", "1"), &headers).await, Err(BackendError::Quota)));
+    backend.copy(&key("old", "1"), &key("d", "1"), &headers).await.unwrap();
+    // A resumable upload keeps what there was room for.
+    let (id, staging) = (Uuid::from_u128(9), backend.staging());
+    staging.create(id, b"").await.unwrap();
+    let appended = staging.append(id, 0, content(&[&PART[..]; 2])).await;
+    assert!(matches!(appended, Err(BackendError::Quota)), "{appended:?}");
+    assert_eq!(staging.size(id).await.unwrap(), 300_000);
+    staging.remove(id).await.unwrap();
+    backend.delete(&[key("a", "1"), key("d", "1")]).await.unwrap();
+    assert_eq!(used().await, 4);
+    backend.put(&key("b", "1"), &headers, content(&[&PART[..]; 3])).await.unwrap();
+}
+
 proptest! {
     #[test]
     fn names_never_become_paths(bucket in ".{0,40}", name in ".{0,200}", version in proptest::option::of(".{0,80}")) {

@@ -10,8 +10,10 @@ use chrono::{DateTime, Utc};
 use futures::stream::{self, Stream};
 use futures::{StreamExt, TryStreamExt};
 
-use super::file_system::{block, remove};
+use super::file_system::block;
 use super::folders::Folders;
+use super::room::remove_with_room;
+use super::write::Store;
 use crate::backend::{BackendError, ListedFile};
 
 /// Lists all files, one of the 256 folders at a time.
@@ -45,23 +47,23 @@ fn named_at(metadata: &fs::Metadata) -> DateTime<Utc> {
 }
 
 /// Deletes a listed file unless its name is used anew.
-pub(super) fn delete(folders: &Folders, file: &ListedFile) -> io::Result<()> {
+pub(super) fn delete(store: &Store, file: &ListedFile) -> io::Result<()> {
     let Some(folder) = file.identity.get(..2) else { return Ok(()) };
-    let path: PathBuf = folders.objects.join(folder).join(&file.identity);
+    let path: PathBuf = store.folders.objects.join(folder).join(&file.identity);
     match fs::metadata(&path) {
-        Ok(metadata) if named_at(&metadata) <= file.named_at => remove(&path),
+        Ok(metadata) if named_at(&metadata) <= file.named_at => remove_with_room(&store.room, &path),
         _ => Ok(()),
     }
 }
 
 /// Deletes temporary files without a write since this time.
-pub(super) fn delete_leftovers(folder: &Path, older_than: DateTime<Utc>) -> io::Result<u64> {
+pub(super) fn delete_leftovers(store: &Store, older_than: DateTime<Utc>) -> io::Result<u64> {
     let mut deleted = 0;
-    for entry in fs::read_dir(folder)? {
+    for entry in fs::read_dir(&store.folders.incoming)? {
         let entry = entry?;
         let Ok(metadata) = entry.metadata() else { continue };
         if metadata.is_file() && DateTime::<Utc>::from(metadata.modified()?) < older_than {
-            remove(&entry.path())?;
+            remove_with_room(&store.room, &entry.path())?;
             deleted += 1;
         }
     }

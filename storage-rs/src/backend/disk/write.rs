@@ -12,7 +12,15 @@ use tokio::task::JoinHandle;
 
 use super::file_system::{BLOCK, block, facts, failed, remove, synchronise};
 use super::folders::Folders;
+use super::room::Room;
 use crate::backend::{BackendError, Content, FileFacts};
+
+/// The folders of a store and the room in them.
+#[derive(Debug, Clone)]
+pub(super) struct Store {
+    pub(super) folders: Arc<Folders>,
+    pub(super) room: Arc<Room>,
+}
 
 /// A file that is being written. It is deleted unless it is kept.
 #[derive(Debug)]
@@ -20,32 +28,48 @@ pub(super) struct IncomingFile {
     path: PathBuf,
     file: File,
     digest: Md5,
+    room: Arc<Room>,
+    /// The bytes that it has room for.
+    size: u64,
     is_kept: bool,
 }
 
 impl Drop for IncomingFile {
     fn drop(&mut self) {
-        if !self.is_kept
-            && let Err(error) = remove(&self.path)
-        {
-            tracing::warn!(%error, "an interrupted write leaves a file behind");
+        if self.is_kept {
+            return;
+        }
+        match remove(&self.path) {
+            Ok(()) => self.room.give_back(self.size),
+            Err(error) => tracing::warn!(%error, "an interrupted write leaves a file behind"),
         }
     }
 }
 
 impl IncomingFile {
-    fn create(folders: &Folders) -> io::Result<Self> {
+    fn create(store: &Store) -> io::Result<Self> {
         loop {
-            let path = folders.temporary_path();
+            let path = store.folders.temporary_path();
             match OpenOptions::new().write(true).create_new(true).open(&path) {
                 // A process with the same number left it behind, perhaps on another machine.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                opened => return Ok(Self { path, file: opened?, digest: Md5::new(), is_kept: false }),
+                opened => {
+                    let (file, room) = (opened?, Arc::clone(&store.room));
+                    return Ok(Self { path, file, digest: Md5::new(), room, size: 0, is_kept: false });
+                }
             }
         }
     }
 
+    /// Takes the room of bytes that are about to be written.
+    fn take_room(&mut self, bytes: u64) -> io::Result<()> {
+        self.room.take(bytes)?;
+        self.size += bytes;
+        Ok(())
+    }
+
     fn write(mut self, blocks: &[Bytes]) -> io::Result<Self> {
+        self.take_room(blocks.iter().map(|block| block.len() as u64).sum())?;
         for block in blocks {
             self.digest.update(block);
             self.file.write_all(block)?;
@@ -108,20 +132,16 @@ impl Writer {
 }
 
 /// Writes content to a file. It is complete and on the disk when it gets its name.
-pub(super) async fn put(
-    folders: Arc<Folders>,
-    target: PathBuf,
-    mut content: Content,
-) -> Result<FileFacts, BackendError> {
+pub(super) async fn put(store: Store, target: PathBuf, mut content: Content) -> Result<FileFacts, BackendError> {
     let mut writer = Writer::Unopened;
     let mut blocks = Blocks::default();
     while let Some(block) = content.next().await {
         blocks.push(block?);
         if blocks.size >= BLOCK {
             let file = writer.finish_write().await?;
-            let (folders, blocks) = (Arc::clone(&folders), blocks.take());
+            let (store, blocks) = (store.clone(), blocks.take());
             writer = Writer::Busy(tokio::task::spawn_blocking(move || {
-                let file = file.map_or_else(|| IncomingFile::create(&folders), Ok)?;
+                let file = file.map_or_else(|| IncomingFile::create(&store), Ok)?;
                 file.write(&blocks)
             }));
         }
@@ -130,15 +150,21 @@ pub(super) async fn put(
     let file = writer.finish_write().await?;
     let blocks = blocks.take();
     block("writing a file", move || {
-        let file = file.map_or_else(|| IncomingFile::create(&folders), Ok)?;
+        let file = file.map_or_else(|| IncomingFile::create(&store), Ok)?;
         file.write(&blocks)?.keep(&target)
     })
     .await
 }
 
 /// Copies a file. Files never change, so that the copy is a second name of the same content where that is possible.
-pub(super) fn copy(folders: &Folders, source: &Path, target: &Path) -> io::Result<FileFacts> {
-    match fs::hard_link(source, target) {
+pub(super) fn copy(store: &Store, source: &Path, target: &Path) -> io::Result<FileFacts> {
+    let size = fs::metadata(source)?.len();
+    store.room.take(size)?;
+    let linked = fs::hard_link(source, target);
+    if linked.is_err() {
+        store.room.give_back(size);
+    }
+    match linked {
         Ok(()) => {
             target.parent().map_or(Ok(()), synchronise)?;
             facts(&fs::metadata(target)?)
@@ -147,7 +173,8 @@ pub(super) fn copy(folders: &Folders, source: &Path, target: &Path) -> io::Resul
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => facts(&fs::metadata(target)?),
         // The file system has no links, or too many of this file.
         Err(_) => {
-            let mut incoming = IncomingFile::create(folders)?;
+            let mut incoming = IncomingFile::create(store)?;
+            incoming.take_room(size)?;
             io::copy(&mut File::open(source)?, &mut incoming.file)?;
             let found = incoming.keep(target)?;
             // The digest is that of no content: only copied bytes went through it.
