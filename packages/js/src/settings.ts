@@ -419,6 +419,10 @@ export interface Settings {
       bucket_secret_access_key?: string;
       bucket_path_style?: boolean;
       content_url?: string;
+      quota?: string;
+      max_uploads?: number;
+      max_uploads_per_network?: number;
+      images_per_minute?: number;
       s3_access_key_id?: string;
       s3_secret_access_key?: string;
     };
