@@ -83,7 +83,7 @@ for (const colorScheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize({ width: 320, height: 640 });
     await page.goto("/_dev");
-    await page.getByRole("link", { name: "Mails" }).click();
+    await page.getByRole("main").getByRole("link", { name: "Mails" }).click();
     await expect(page.getByRole("heading", { level: 1, name: "Mails" })).toBeVisible();
     await page.getByRole("link", { name: "New password" }).click();
     await page.getByRole("link", { name: "Deutsch" }).click();

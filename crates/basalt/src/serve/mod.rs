@@ -193,9 +193,9 @@ impl Server {
         let changes = load_catalogue_changes(&project, &pool).await?;
         let (closing, id) = (shutdown.signal(), Entropy::from_system().uuid());
         let joining = Joining { project: &project, config: &config, pool: &pool, keys: &keys, id };
-        let Joined { mut tasks, report, others } = joining.join(&source, closing.clone()).await?;
-        // The link of a server that runs is kept, and so is one that another server has made since this one started.
-        let kept_since = if others == 0 { started } else { Time::UNIX_EPOCH };
+        let Joined { mut tasks, report } = joining.join(&source, closing.clone()).await?;
+        // Other servers may run on a database that is not of this one: their links are kept.
+        let kept_since = if source.embedded_release().is_some() { started } else { Time::UNIX_EPOCH };
         let setup_link = desk::prepare_start(&project, &pool, &endpoint.addresses.url, kept_since).await?;
         let archive = archive::start_archive(&source, &project, options.ephemeral).await?;
         let (simulator, has_consent_page) = (provider.clone(), consent.is_some());
@@ -427,8 +427,6 @@ struct Joined {
     tasks: Vec<JoinHandle<()>>,
     /// What the database of the project lacks.
     report: ProjectReport,
-    /// The number of servers that ran on the database before.
-    others: usize,
 }
 
 impl Joining<'_> {
@@ -439,14 +437,13 @@ impl Joining<'_> {
         if let DatabaseSource::Embedded(_) = source {
             let hooks = &config.policy.hooks;
             let applied = project_schema::apply(project, &source.operator_url(), &config.database, hooks).await;
-            return applied.map(|(_, report)| Joined { tasks: Vec::new(), report, others: 0 });
+            return applied.map(|(_, report)| Joined { tasks: Vec::new(), report });
         }
         let (fingerprints, later) = keys.fingerprints(config);
         let allow_differences = project.file.basalt.allow_differing_replicas;
         let replica = Replica::register(pool, id, &fingerprints, allow_differences).await?;
-        let others = replica.others;
-        warn_unless_shared(&config.limit_store, others);
-        Ok(Joined { tasks: vec![replica.keep_alive(later, closing)], report: ProjectReport::default(), others })
+        warn_unless_shared(&config.limit_store, replica.others);
+        Ok(Joined { tasks: vec![replica.keep_alive(later, closing)], report: ProjectReport::default() })
     }
 }
 

@@ -45,7 +45,7 @@ pub enum SetupState {
 /// Creates a link at the start of a server, unless there is an owner.
 ///
 /// It ends the link of an earlier start, of which only the digest is stored, so that it cannot be printed again. One that was
-/// made since `kept_since` stays: another server has printed it.
+/// made since `kept_since` stays: another server may have printed it.
 ///
 /// # Errors
 /// The database fails.
