@@ -122,7 +122,7 @@ pub(crate) type Figure = (String, i64);
 
 /// The server and the role of the connection.
 #[derive(Debug, Clone)]
-pub(crate) struct ServerFacts {
+pub(crate) struct InspectedServer {
     /// The version of PostgreSQL.
     pub version: String,
     pub role: String,
@@ -177,9 +177,9 @@ pub(crate) async fn restrict(db: &mut Connection) -> Result<()> {
 }
 
 /// Returns the server and the role.
-pub(crate) async fn read_server(db: &mut Connection) -> Result<ServerFacts> {
+pub(crate) async fn read_server(db: &mut Connection) -> Result<InspectedServer> {
     let (version, role, is_standby, size) = db.fetch_one(bind!(SERVER)).await?;
-    Ok(ServerFacts { version, role, is_standby, size })
+    Ok(InspectedServer { version, role, is_standby, size })
 }
 
 /// Returns the columns, words of enums and unique keys of schema `auth`.

@@ -34,6 +34,7 @@ const IMPLEMENTATIONS: &[Implementation] = &[
             ("crates/flows/src/format/parse.rs", FLOW_FILE),
             ("crates/flows/src/format/write.rs", FLOW_FILE),
             ("crates/flows/src/record/plain.rs", TOKEN_TYPE),
+            ("crates/flows/src/recordings/data/steps.rs", "sends a token to the data API"),
             ("crates/desk/src/auth_client.rs", "sends a token to the auth API"),
             ("storage-rs/src/caller/mod.rs", "as Supabase Storage, which takes a token without a scheme, too"),
             ("postgrest-rs/src/jwt/mod.rs", "as PostgREST, which has other rules for white space and an empty token"),
@@ -90,6 +91,7 @@ const IMPLEMENTATIONS: &[Implementation] = &[
         others: &[
             ("crates/flows/src/runner/observe.rs", "names of headers that recordings compare"),
             ("crates/flows/src/record/redact.rs", "leaves these headers out of recordings"),
+            ("crates/flows/src/recordings/data/steps.rs", "names of headers that recordings compare"),
             ("storage-rs/src/s3/multipart.rs", "lets pages read the ETag of a part, as Supabase Storage does"),
             ("storage-rs/src/tus/mod.rs", "answers as the TUS server of Supabase Storage does"),
             ("postgrest-rs/src/response/cors.rs", "answers as PostgREST does, where no router is in front of it"),
@@ -123,6 +125,7 @@ const IMPLEMENTATIONS: &[Implementation] = &[
             ("gotrue-rs/src/config/settings/api.rs", EXAMPLE),
             ("gotrue-rs/src/config/settings/operation.rs", EXAMPLE),
             ("crates/basalt/src/project.rs", "the address of a server that listens everywhere, for its own URL"),
+            ("crates/flows/src/recordings/data/server.rs", "the address of the server that it starts"),
         ],
     },
 ];
