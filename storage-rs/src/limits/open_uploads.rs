@@ -8,8 +8,7 @@ use uuid::Uuid;
 
 use crate::error::Error;
 
-/// The uploads that began at this server and are not over. One that another server ended counts until it would be deleted without
-/// a write.
+/// The uploads that began at this server and are not over. Those that another server ended count until they are looked up.
 #[derive(Debug)]
 pub(crate) struct OpenUploads {
     most: usize,
@@ -65,6 +64,11 @@ impl OpenUploads {
         uploads.by_user.entry(user.to_owned()).or_default().insert(id, now);
         uploads.users.insert(id, user.to_owned());
         Ok(())
+    }
+
+    /// Lists the uploads of a user that count.
+    pub(crate) fn list(&self, user: &str) -> Vec<Uuid> {
+        self.lock().by_user.get(user).map(|open| open.keys().copied().collect()).unwrap_or_default()
     }
 
     /// Counts an upload no more.

@@ -10,6 +10,7 @@ use super::metadata::UploadMetadata;
 use super::problem::TusProblem;
 use super::request::Request;
 use super::upload::{Description, Upload, cache_control};
+use crate::backend::BackendError;
 use crate::error::Error;
 use crate::mime;
 use crate::objects::write;
@@ -78,13 +79,27 @@ impl Request {
     async fn begin(&self, version: Uuid, description: Description) -> Result<Upload, Error> {
         let storage = self.storage();
         if let Some(user) = self.counted_user() {
-            storage.open_uploads().begin(&user, version, storage.now())?;
+            let open = storage.open_uploads();
+            if open.begin(&user, version, storage.now()).is_err() {
+                self.end_missing(&user).await;
+                open.begin(&user, version, storage.now())?;
+            }
         }
         let created = Upload::create(storage.backend().staging(), version, description).await;
         if created.is_err() {
             storage.open_uploads().end(version);
         }
         created
+    }
+
+    /// Counts the uploads of a user no more that are not there: another server ended them, or their client hung up at the beginning.
+    async fn end_missing(&self, user: &str) {
+        let (staging, open) = (self.storage().backend().staging(), self.storage().open_uploads());
+        for id in open.list(user) {
+            if matches!(staging.size(id).await, Err(BackendError::NotFound)) {
+                open.end(id);
+            }
+        }
     }
 
     /// Deletes an upload that is not complete.

@@ -171,6 +171,12 @@ async fn user_has_so_many_resumable_uploads_open() {
         assert_eq!(begin(&member(1), "192.0.2.1").await.status(), StatusCode::CREATED);
     }
     assert_eq!(begin(&member(1), "192.0.2.1").await.status(), StatusCode::TOO_MANY_REQUESTS);
+    // Another server on the same files ends the one of the other user, who has two.
+    let theirs = begin(&member(2), "192.0.2.1").await;
+    assert_eq!(begin(&member(2), "192.0.2.1").await.status(), StatusCode::TOO_MANY_REQUESTS);
+    let ended = send(&api.replica(), "DELETE", &path(&theirs), &version, "").await;
+    assert_eq!(ended.status(), StatusCode::NO_CONTENT, "{ended:?}");
+    assert_eq!(begin(&member(2), "192.0.2.1").await.status(), StatusCode::CREATED);
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 //!
 //! The id of a checkout session at Stripe, of an order at Lemon Squeezy, and of an order or a capture at PayPal cannot be guessed,
 //! and the signed event names it: <https://docs.stripe.com/payments/checkout/custom-success-page>,
-//! <https://developer.paypal.com/api/nvp-soap/payment-data-transfer/>. What else an address says is believed of nobody. An id opens
+//! <https://developer.paypal.com/api/nvp-soap/payment-data-transfer/>. Nothing else in the address is trusted. An id opens
 //! the page for a day, as addresses stay in histories.
 
 use axum::response::Response;
