@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use tokio_postgres::Client;
+use tokio_postgres::types::Type;
 
 use crate::config::DATABASE_SETTINGS;
 use crate::request::QualifiedName;
@@ -52,7 +53,7 @@ pub async fn read_settings(
         let name: Vec<String> = parts.map(|part| identifier_list(std::iter::once(part.as_str()))).collect();
         client.batch_execute(&format!("BEGIN READ ONLY; SELECT {}()", name.join("."))).await?;
         let query = "SELECT n, current_setting(n, true) FROM unnest($1::text[]) n";
-        let rows = client.query(query, &[&names]).await;
+        let rows = client.query_typed(query, &[(&names, Type::TEXT_ARRAY)]).await;
         client.batch_execute("ROLLBACK").await?;
         for row in rows? {
             if let Some(value) = row.try_get::<_, Option<String>>(1)? {
@@ -60,7 +61,7 @@ pub async fn read_settings(
             }
         }
     }
-    for row in client.query(OF_ROLE, &[&names]).await? {
+    for row in client.query_typed(OF_ROLE, &[(&names, Type::TEXT_ARRAY)]).await? {
         settings.insert(row.try_get(0)?, row.try_get(1)?);
     }
     Ok(settings.into_iter().map(|(name, value)| (name.trim_start_matches("pgrst.").to_owned(), value)).collect())
@@ -71,8 +72,9 @@ pub async fn read_settings(
 /// # Errors
 /// The database refused the query.
 pub async fn read_role_settings(client: &Client) -> Result<RoleSettings, LoadError> {
-    let row = client.query_one(OF_ROLES, &[]).await?;
-    let settings: Vec<RoleSetting> = serde_json::from_str(row.try_get(0)?)?;
+    let rows = client.query_typed(OF_ROLES, &[]).await?;
+    let text = rows.first().map_or(Ok("[]"), |row| row.try_get(0))?;
+    let settings: Vec<RoleSetting> = serde_json::from_str(text)?;
     let mut roles = RoleSettings::default();
     for RoleSetting { role, name, value } in settings {
         if name == "default_transaction_isolation" {

@@ -13,9 +13,9 @@ pub(super) fn unknown(field: &Field) -> ColumnRef {
 /// A column of the cache.
 pub(super) fn known(column: &Column) -> ColumnRef {
     ColumnRef {
-        name: column.name.clone(),
-        data_type: column.nominal_type.clone(),
-        default: column.default.clone(),
+        name: column.name.to_string(),
+        data_type: column.nominal_type.to_string(),
+        default: column.default.as_deref().map(str::to_owned),
         ..ColumnRef::default()
     }
 }
@@ -60,7 +60,7 @@ pub(super) fn filter(cache: &SchemaCache, table: &QualifiedName, filter: &Filter
     let mut column = resolve(cache, table, &filter.field);
     if let Operation::FullText(_, language, _) = &filter.operation {
         let known = cache.tables.get(table).and_then(|table| table.column(&filter.field.name));
-        column.to_tsvector = known.filter(|column| column.data_type != "tsvector").map(|_| language.clone());
+        column.to_tsvector = known.filter(|column| &*column.data_type != "tsvector").map(|_| language.clone());
     }
     let target = column.data_type.clone();
     let column = with_transform(cache, column, "text", &target);

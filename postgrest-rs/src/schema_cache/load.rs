@@ -1,19 +1,20 @@
-//! Reads the catalogs. Each query answers one JSON text.
+//! Reads the catalogs. Each query answers JSON texts.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+use futures::TryStreamExt;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tokio_postgres::Client;
-use tokio_postgres::types::ToSql;
+use tokio_postgres::types::{ToSql, Type};
 
 use super::queries::{
     BASE_TYPES, COMPUTED, FOREIGN_KEYS, FUNCTIONS, HANDLERS, KEY_COLUMNS, REPRESENTATIONS, TABLES, VIEWS,
 };
 use super::relationships::{self, KeyColumns, KeyKind, View};
 use super::{
-    Cardinality, ComputedRelationship, ForeignKey, Function, HandlerTarget, KeyRelationship, MediaHandler,
+    Cardinality, Column, ComputedRelationship, ForeignKey, Function, HandlerTarget, KeyRelationship, MediaHandler,
     ResolvedHandler, SchemaCache, Table,
 };
 use crate::config::Config;
@@ -22,6 +23,64 @@ use crate::request::media_type::MediaType;
 
 /// Why the cache could not be loaded.
 pub type LoadError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Texts that occur many times, each kept once.
+#[derive(Default)]
+struct Interner(HashSet<Arc<str>>);
+
+impl Interner {
+    fn intern(&mut self, text: &str) -> Arc<str> {
+        if let Some(known) = self.0.get(text) {
+            return Arc::clone(known);
+        }
+        let shared: Arc<str> = text.into();
+        self.0.insert(Arc::clone(&shared));
+        shared
+    }
+}
+
+#[derive(Deserialize)]
+struct TableRow {
+    schema: String,
+    name: String,
+    description: Option<String>,
+    is_view: bool,
+    insertable: bool,
+    updatable: bool,
+    deletable: bool,
+    key: Vec<String>,
+    columns: Vec<ColumnRow>,
+}
+
+#[derive(Deserialize)]
+struct ColumnRow {
+    name: String,
+    description: Option<Box<str>>,
+    nullable: bool,
+    data_type: String,
+    nominal_type: String,
+    max_length: Option<i32>,
+    default: Option<Box<str>>,
+    labels: Box<[String]>,
+}
+
+impl TableRow {
+    fn intern(self, names: &mut Interner) -> Table {
+        let Self { schema, name, description, is_view, insertable, updatable, deletable, key, columns } = self;
+        let columns = columns.into_iter().map(|row| Column {
+            name: names.intern(&row.name),
+            description: row.description,
+            nullable: row.nullable,
+            data_type: names.intern(&row.data_type),
+            nominal_type: names.intern(&row.nominal_type),
+            max_length: row.max_length,
+            default: row.default,
+            labels: row.labels,
+        });
+        let columns = columns.collect();
+        Table { schema, name, description, is_view, insertable, updatable, deletable, key, columns }
+    }
+}
 
 #[derive(Deserialize)]
 struct ForeignKeyRow {
@@ -87,15 +146,33 @@ struct ZoneRow {
     name: String,
 }
 
-/// The rows of a query, as JSON.
+/// The rows of a query. Each arrives as JSON of its own, so that the text of all is never in memory.
 async fn read<T: DeserializeOwned>(
     client: &Client,
     query: &str,
     parameters: &[&(dyn ToSql + Sync)],
 ) -> Result<Vec<T>, LoadError> {
-    let text = format!("{BASE_TYPES} SELECT COALESCE(json_agg(q), '[]')::text FROM ({query}) q");
-    let row = client.query_one(&text, parameters).await?;
-    Ok(serde_json::from_str(row.try_get(0)?)?)
+    read_as(client, query, parameters, |row| row).await
+}
+
+/// The same, each row converted when it arrives.
+async fn read_as<R: DeserializeOwned, T>(
+    client: &Client,
+    query: &str,
+    parameters: &[&(dyn ToSql + Sync)],
+    mut convert: impl FnMut(R) -> T,
+) -> Result<Vec<T>, LoadError> {
+    let text = format!("{BASE_TYPES} SELECT row_to_json(q)::text FROM ({query}) q");
+    // Nothing is prepared: behind a pooler another server may have a statement of this name.
+    let parameters = parameters.iter().map(|lists| (*lists, Type::TEXT_ARRAY));
+    let rows = client.query_typed_raw(&text, parameters).await?;
+    let mut rows = std::pin::pin!(rows);
+    let mut all = Vec::new();
+    while let Some(row) = rows.try_next().await? {
+        all.push(convert(serde_json::from_str(row.try_get(0)?)?));
+    }
+    all.shrink_to_fit();
+    Ok(all)
 }
 
 /// Begins the transaction of a load: all queries see the same catalogs.
@@ -126,8 +203,9 @@ async fn load(
     let of_schemas: [&(dyn ToSql + Sync); 1] = [schemas];
     let of_views: [&(dyn ToSql + Sync); 2] = [schemas, extra];
     let of_functions: [&(dyn ToSql + Sync); 2] = [schemas, &config.db_hoisted_tx_settings];
+    let mut names = Interner::default();
     let (tables, references, keys, views, computed, functions, representations, handlers, timezones) = tokio::try_join!(
-        read::<Table>(client, TABLES, &of_schemas),
+        read_as(client, TABLES, &of_schemas, |row: TableRow| row.intern(&mut names)),
         read::<ForeignKeyRow>(client, FOREIGN_KEYS, &[]),
         read::<KeyColumnsRow>(client, KEY_COLUMNS, &[]),
         read::<ViewRow>(client, VIEWS, &of_views),
@@ -312,7 +390,7 @@ fn build_handlers(rows: Vec<HandlerRow>) -> HashMap<(HandlerTarget, MediaType), 
 
 /// The names of the schemas that exist, for a message about those that do not.
 pub async fn missing_schemas(client: &Client, schemas: &[String]) -> Result<Vec<String>, tokio_postgres::Error> {
-    let rows = client.query("SELECT nspname::text FROM pg_namespace", &[]).await?;
+    let rows = client.query_typed("SELECT nspname::text FROM pg_namespace", &[]).await?;
     let existing: BTreeSet<String> = rows.iter().map(|row| row.get(0)).collect();
     Ok(schemas.iter().filter(|schema| !existing.contains(*schema)).cloned().collect())
 }

@@ -37,7 +37,7 @@ pub struct SchemaCache {
 }
 
 /// A table or view.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone)]
 pub struct Table {
     /// Schema and name.
     pub schema: String,
@@ -55,33 +55,33 @@ pub struct Table {
     /// The columns of the primary key.
     pub key: Vec<String>,
     /// The columns in their order.
-    pub columns: Vec<Column>,
+    pub columns: Box<[Column]>,
 }
 
 impl Table {
     /// The column of this name.
     pub fn column(&self, name: &str) -> Option<&Column> {
-        self.columns.iter().find(|column| column.name == name)
+        self.columns.iter().find(|column| *column.name == *name)
     }
 }
 
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone)]
 pub struct Column {
-    pub name: String,
+    pub name: Arc<str>,
     /// The comment.
-    pub description: Option<String>,
+    pub description: Option<Box<str>>,
     /// Null is allowed.
     pub nullable: bool,
     /// The type; of a domain the type below it. Types of the system without modifiers.
-    pub data_type: String,
+    pub data_type: Arc<str>,
     /// The type with modifiers; a domain by its name.
-    pub nominal_type: String,
+    pub nominal_type: Arc<str>,
     /// The largest number of characters.
     pub max_length: Option<i32>,
     /// The default as an expression.
-    pub default: Option<String>,
+    pub default: Option<Box<str>>,
     /// The labels of an enumeration.
-    pub labels: Vec<String>,
+    pub labels: Box<[String]>,
 }
 
 /// How rows of two relations are related.

@@ -9,9 +9,9 @@ pub(crate) const BASE_TYPES: &str = "WITH RECURSIVE chain (oid, base) AS (
   SELECT chain.oid, chain.base, t.typnamespace FROM chain JOIN pg_type t ON t.oid = chain.base WHERE t.typtype <> 'd'
 )";
 
-/// Relations; columns of those in the schemas $1 only.
+/// Relations; columns of those in the schemas $1 only. A column is an array of the members of its structure.
 pub(super) const TABLES: &str = "SELECT
-  n.nspname AS schema, c.relname AS name, obj_description(c.oid, 'pg_class') AS description,
+  n.nspname AS schema, c.relname AS name, o.description,
   c.relkind IN ('v', 'm') AS is_view,
   c.relkind IN ('r', 'p') OR c.relkind IN ('v', 'f') AND pg_relation_is_updatable(c.oid, true) & 8 = 8 AS insertable,
   c.relkind IN ('r', 'p') OR c.relkind IN ('v', 'f') AND pg_relation_is_updatable(c.oid, true) & 4 = 4 AS updatable,
@@ -21,50 +21,57 @@ pub(super) const TABLES: &str = "SELECT
     JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey)
     WHERE k.conrelid = c.oid AND k.contype = 'p'
   ), '[]') AS key,
-  COALESCE((
-    SELECT json_agg(json_build_object(
-      'name', a.attname,
-      'description', col_description(a.attrelid, a.attnum),
-      'nullable', NOT (a.attnotnull OR t.typtype = 'd' AND t.typnotnull),
-      'data_type', CASE
-        WHEN b.oid IS NOT NULL AND b.typnamespace = 'pg_catalog'::regnamespace THEN format_type(b.base, NULL)
-        WHEN b.oid IS NULL AND t.typnamespace = 'pg_catalog'::regnamespace THEN format_type(a.atttypid, NULL)
-        ELSE format_type(a.atttypid, a.atttypmod)
-      END,
-      'nominal_type', format_type(a.atttypid, a.atttypmod),
-      'max_length', (
-        SELECT CASE
-          WHEN m.modifier < 0 THEN NULL
-          WHEN m.type IN ('character'::regtype, 'character varying'::regtype) THEN m.modifier - 4
-          WHEN m.type IN ('bit'::regtype, 'bit varying'::regtype) THEN m.modifier
-        END
-        FROM (
-          SELECT
-            CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END AS type,
-            CASE WHEN t.typtype = 'd' THEN t.typtypmod ELSE a.atttypmod END AS modifier
-        ) m
-      ),
-      'default', CASE
-        WHEN t.typbasetype <> 0 AND d.adbin IS NULL THEN pg_get_expr(t.typdefaultbin, 0)
-        WHEN a.attidentity = 'd' THEN (
-          SELECT format('nextval(%L)', s.objid::regclass) FROM pg_depend s
-          WHERE s.refobjid = a.attrelid AND s.refobjsubid = a.attnum AND s.deptype = 'i' AND s.classid = 'pg_class'::regclass
-          LIMIT 1
-        )
-        WHEN a.attgenerated = 's' THEN NULL
-        ELSE pg_get_expr(d.adbin, d.adrelid)
-      END,
-      'labels', COALESCE((
-        SELECT json_agg(e.enumlabel ORDER BY e.enumsortorder) FROM pg_enum e WHERE e.enumtypid = COALESCE(b.base, t.oid)
-      ), '[]')
-    ) ORDER BY a.attnum)
-    FROM pg_attribute a
-    JOIN pg_type t ON t.oid = a.atttypid
-    LEFT JOIN bases b ON b.oid = t.oid
-    LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
-    WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND n.nspname = ANY ($1::text[])
-  ), '[]') AS columns
+  COALESCE(l.columns, '[]') AS columns
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+LEFT JOIN pg_description o ON o.objoid = c.oid AND o.classoid = 'pg_class'::regclass AND o.objsubid = 0
+LEFT JOIN (
+  SELECT a.attrelid, json_agg(json_build_array(
+    a.attname,
+    o.description,
+    NOT (a.attnotnull OR t.typtype = 'd' AND t.typnotnull),
+    CASE
+      WHEN b.oid IS NOT NULL AND b.typnamespace = 'pg_catalog'::regnamespace THEN format_type(b.base, NULL)
+      WHEN b.oid IS NULL AND t.typnamespace = 'pg_catalog'::regnamespace THEN format_type(a.atttypid, NULL)
+      ELSE format_type(a.atttypid, a.atttypmod)
+    END,
+    format_type(a.atttypid, a.atttypmod),
+    (
+      SELECT CASE
+        WHEN m.modifier < 0 THEN NULL
+        WHEN m.type IN ('character'::regtype, 'character varying'::regtype) THEN m.modifier - 4
+        WHEN m.type IN ('bit'::regtype, 'bit varying'::regtype) THEN m.modifier
+      END
+      FROM (
+        SELECT
+          CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END AS type,
+          CASE WHEN t.typtype = 'd' THEN t.typtypmod ELSE a.atttypmod END AS modifier
+      ) m
+    ),
+    CASE
+      WHEN t.typbasetype <> 0 AND d.adbin IS NULL THEN pg_get_expr(t.typdefaultbin, 0)
+      WHEN a.attidentity = 'd' THEN (
+        SELECT format('nextval(%L)', s.objid::regclass) FROM pg_depend s
+        WHERE s.refobjid = a.attrelid AND s.refobjsubid = a.attnum AND s.deptype = 'i' AND s.classid = 'pg_class'::regclass
+        LIMIT 1
+      )
+      WHEN a.attgenerated = 's' THEN NULL
+      ELSE pg_get_expr(d.adbin, d.adrelid)
+    END,
+    COALESCE((
+      SELECT json_agg(e.enumlabel ORDER BY e.enumsortorder) FROM pg_enum e
+      WHERE t.typtype IN ('e', 'd') AND e.enumtypid = COALESCE(b.base, t.oid)
+    ), '[]')
+  ) ORDER BY a.attnum) AS columns
+  FROM pg_attribute a
+  JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+  JOIN pg_type t ON t.oid = a.atttypid
+  LEFT JOIN bases b ON b.oid = t.oid
+  LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+  LEFT JOIN pg_description o ON o.objoid = c.oid AND o.classoid = 'pg_class'::regclass AND o.objsubid = a.attnum
+  WHERE n.nspname = ANY ($1::text[]) AND c.relkind IN ('r', 'v', 'm', 'f', 'p') AND NOT c.relispartition
+    AND a.attnum > 0 AND NOT a.attisdropped
+  GROUP BY a.attrelid
+) l ON l.attrelid = c.oid
 WHERE c.relkind IN ('r', 'v', 'm', 'f', 'p') AND NOT c.relispartition
   AND n.nspname NOT IN ('pg_catalog', 'information_schema')";
 
@@ -87,7 +94,7 @@ JOIN pg_class c ON c.oid = k.conrelid JOIN pg_namespace n ON n.oid = c.relnamesp
 JOIN pg_class f ON f.oid = k.confrelid JOIN pg_namespace fn ON fn.oid = f.relnamespace
 WHERE k.contype = 'f' AND k.conparentid = 0";
 
-/// Columns of primary keys, and of both sides of foreign ones.
+/// Columns of primary keys, and of both sides of foreign ones, of the relations that views read.
 pub(super) const KEY_COLUMNS: &str = "SELECT
   s.relation::bigint AS oid, n.nspname AS schema, c.relname AS name, s.conname AS constraint_name, s.kind,
   (
@@ -100,6 +107,9 @@ FROM (
   UNION ALL
   SELECT confrelid, conname, 'r', confkey FROM pg_constraint WHERE contype = 'f'
 ) s
+JOIN (
+  SELECT DISTINCT refobjid FROM pg_depend WHERE classid = 'pg_rewrite'::regclass AND refclassid = 'pg_class'::regclass
+) v ON v.refobjid = s.relation
 JOIN pg_class c ON c.oid = s.relation JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname <> 'pg_catalog'";
 

@@ -269,9 +269,9 @@ pub(super) fn collect(
         _ => false,
     };
     let by_keys = all
-        .iter()
+        .into_iter()
         .filter(|relationship| !overridden.contains(&(&relationship.table, &relationship.foreign_table)))
-        .map(|relationship| (relationship.foreign_table.schema.clone(), Relationship::Key(relationship.clone())));
+        .map(|relationship| (relationship.foreign_table.schema.clone(), Relationship::Key(relationship)));
     let by_functions = computed
         .iter()
         .map(|relationship| (relationship.function.schema.clone(), Relationship::Computed(relationship.clone())));
@@ -287,6 +287,7 @@ pub(super) fn collect(
     }
     for list in map.values_mut() {
         list.sort();
+        list.shrink_to_fit();
     }
     map
 }

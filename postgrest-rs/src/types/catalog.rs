@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tokio_postgres::Client;
+use tokio_postgres::types::{ToSql, Type};
 
 use crate::request::QualifiedName;
 use crate::schema_cache::load::LoadError;
@@ -235,9 +236,9 @@ struct ViewRow {
 async fn read<T: DeserializeOwned>(client: &Client, query: &str, schemas: &[String]) -> Result<Vec<T>, LoadError> {
     let uses_schemas = query.contains("$1");
     let text = format!("SELECT coalesce(json_agg(q), '[]')::text FROM ({query}) q");
-    let row =
-        if uses_schemas { client.query_one(&text, &[&schemas]).await? } else { client.query_one(&text, &[]).await? };
-    Ok(serde_json::from_str(row.try_get(0)?)?)
+    let parameters: [(&(dyn ToSql + Sync), Type); 1] = [(&schemas, Type::TEXT_ARRAY)];
+    let rows = client.query_typed(&text, if uses_schemas { &parameters } else { &[] }).await?;
+    Ok(serde_json::from_str(rows.first().map_or(Ok("[]"), |row| row.try_get(0))?)?)
 }
 
 impl Catalog {

@@ -3,6 +3,8 @@
 use std::time::{Duration, Instant};
 
 use http::StatusCode;
+use postgrest_rs::execute::settings;
+use postgrest_rs::schema_cache::SchemaCache;
 
 use crate::api::{TestApi, get, text};
 
@@ -22,6 +24,18 @@ async fn repeated_statement_is_prepared() {
     // The settings, the read, and the call itself.
     assert_eq!(text(&api.get("/rpc/prepared").await), "3");
     assert_eq!(text(&api.get("/items?id=eq.2").await), r#"[{"id":2,"name":"two"}]"#);
+}
+
+/// Behind a pooler a connection may have statements that another client has prepared by the names that ours get.
+#[tokio::test]
+async fn catalogs_are_read_beside_statements_of_another_client() {
+    let api = TestApi::start(ITEMS, &[]).await;
+    let taken: String = (0..5_000).map(|number| format!("PREPARE s{number} AS SELECT 1;")).collect();
+    api.admin.batch_execute(&taken).await.unwrap();
+    settings::read_settings(&api.admin, None).await.unwrap();
+    settings::read_role_settings(&api.admin).await.unwrap();
+    let cache = SchemaCache::load(&api.admin, &api.api.config(), None).await.unwrap();
+    assert!(cache.tables.values().any(|table| table.name == "items"));
 }
 
 #[tokio::test]

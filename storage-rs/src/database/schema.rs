@@ -24,8 +24,9 @@ pub async fn create(database: &Database) -> Result<(), String> {
 }
 
 async fn create_with(client: &Client) -> Result<(), String> {
-    let foreign = client.query_opt(FOREIGN, &[]).await.map_err(|error| error_chain(&error))?;
-    if foreign.is_some() {
+    // Nothing is prepared: behind a pooler the next statement may reach another session.
+    let foreign = client.query_typed(FOREIGN, &[]).await.map_err(|error| error_chain(&error))?;
+    if !foreign.is_empty() {
         return Ok(());
     }
     let lock = "SELECT pg_advisory_xact_lock(hashtextextended('basalt.storage.schema', 0))";

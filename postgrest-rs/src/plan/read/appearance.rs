@@ -18,10 +18,10 @@ pub(super) fn expand_stars(cache: &SchemaCache, root: &QualifiedName, has_aggreg
     let is_row_count = |field: &SelectField| is_spread && field.aggregate == Some(AggregateFunction::Count);
     let has_star =
         node.select.iter().any(|field| field.column.name == "*" && (field.aggregate.is_none() || is_row_count(field)));
-    let columns = cache.tables.get(&table).map_or(&[][..], |table| &table.columns);
+    let columns = cache.tables.get(&table).map_or(&[][..], |table| &*table.columns);
     let is_converted = columns
         .iter()
-        .any(|column| cache.representations.contains_key(&(column.nominal_type.clone(), "json".to_owned())));
+        .any(|column| cache.representations.contains_key(&(column.nominal_type.to_string(), "json".to_owned())));
     if has_star && (has_aggregate || is_converted) {
         let expand = |field: SelectField| {
             let is_star = field.column.name == "*" && field.column.path.is_empty();

@@ -95,9 +95,9 @@ impl Description<'_> {
     fn definitions(&self) -> Value {
         let define = |table: &&Table| {
             let required: Vec<_> =
-                table.columns.iter().filter(|column| !column.nullable).map(|column| column.name.as_str()).collect();
+                table.columns.iter().filter(|column| !column.nullable).map(|column| &*column.name).collect();
             let properties: Map<_, _> =
-                table.columns.iter().map(|column| (column.name.clone(), self.property(table, column))).collect();
+                table.columns.iter().map(|column| (column.name.to_string(), self.property(table, column))).collect();
             let schema = object([
                 ("description", table.description.as_deref().map(Value::from)),
                 ("required", (!required.is_empty()).then(|| json!(required))),
@@ -112,7 +112,7 @@ impl Description<'_> {
     /// A column in the definition of its relation. The comment tells keys, as tools that generate clients expect it.
     fn property(&self, table: &Table, column: &Column) -> Value {
         let mut notes = vec!["Note:".to_owned()];
-        if table.key.contains(&column.name) {
+        if table.key.iter().any(|key| **key == *column.name) {
             notes.push("This is a Primary Key.<pk/>".to_owned());
         }
         notes.extend(self.reference(table, column).map(|(target, referenced)| {
@@ -122,7 +122,7 @@ impl Description<'_> {
             let comment = column.description.as_deref().map(|text| format!("{text}\n\n")).unwrap_or_default();
             Some(comment + &notes.join("\n"))
         } else {
-            column.description.clone()
+            column.description.as_deref().map(str::to_owned)
         };
         let default = column.default.as_deref().and_then(|default| read_default(&column.data_type, default));
         object([
@@ -143,7 +143,7 @@ impl Description<'_> {
         let referenced = |relationship: &'_ Relationship| match relationship {
             Relationship::Key(by_key) => match &by_key.cardinality {
                 Cardinality::ManyToOne(key) | Cardinality::OneToOne(key, false) => {
-                    matches!(key.columns.as_slice(), [(own, _)] if *own == column.name)
+                    matches!(key.columns.as_slice(), [(own, _)] if **own == *column.name)
                 }
                 _ => false,
             },
@@ -178,9 +178,9 @@ impl Description<'_> {
                 "schema": {"$ref": format!("#/definitions/{}", table.name)},
             });
             parameters.insert(format!("body.{}", table.name), body);
-            for column in &table.columns {
+            for column in &*table.columns {
                 let filter = object([
-                    ("name", Some(column.name.as_str().into())),
+                    ("name", Some((*column.name).into())),
                     ("description", column.description.as_deref().map(Value::from)),
                     ("required", Some(false.into())),
                     ("in", Some("query".into())),
