@@ -409,6 +409,8 @@ export interface Settings {
     data_api?: {
       database_url?: string;
       request_timeout?: SettingDuration;
+      max_connections?: number;
+      prepared_statements?: boolean;
     };
     storage?: {
       database_url?: string;

@@ -8,6 +8,12 @@ use gotrue_rules::wire::go_duration::GoDuration;
 use super::read::Values;
 
 const REQUEST_TIMEOUT: &str = "basalt.data_api.request_timeout";
+const MAX_CONNECTIONS: &str = "basalt.data_api.max_connections";
+
+/// As PostgREST's `db-pool`.
+const DEFAULT_CONNECTIONS: u32 = 10;
+
+const VALID_CONNECTIONS: RangeInclusive<u32> = 1..=1_000;
 
 /// Longer than the statements of Supabase's databases, which end after two minutes.
 const DEFAULT_REQUEST_TIMEOUT: Duration = Duration::from_secs(150);
@@ -28,6 +34,10 @@ pub(crate) struct DataApiSettings {
     pub database_url: Option<String>,
     /// `[basalt.data_api] request_timeout`: how long a request may take once its body is there.
     pub request_timeout: Duration,
+    /// `[basalt.data_api] max_connections`: the most connections to the database, besides the one that listens for changes.
+    pub max_connections: u32,
+    /// `[basalt.data_api] prepared_statements`: whether statements are prepared; `None`: unless there is a pooler.
+    pub prepares_statements: Option<bool>,
 }
 
 impl DataApiSettings {
@@ -49,6 +59,13 @@ impl DataApiSettings {
                 None => refuse(REQUEST_TIMEOUT, "must be a length of time from \"1s\" to \"24h\""),
             }
         }
+        let mut max_connections = DEFAULT_CONNECTIONS;
+        if let Some(given) = text(MAX_CONNECTIONS) {
+            match given.parse().ok().filter(|given| VALID_CONNECTIONS.contains(given)) {
+                Some(given) => max_connections = given,
+                None => refuse(MAX_CONNECTIONS, "must be a number of connections, from 1 to 1000"),
+            }
+        }
         Self {
             is_enabled: values.is_enabled("api.enabled", true),
             schemas: list("api.schemas", &["public", "graphql_public"]),
@@ -56,6 +73,8 @@ impl DataApiSettings {
             max_rows: max_rows.unwrap_or(1_000),
             database_url: text("basalt.data_api.database_url").map(str::to_owned),
             request_timeout,
+            max_connections,
+            prepares_statements: text("basalt.data_api.prepared_statements").map(|given| given == "true"),
         }
     }
 }
@@ -82,5 +101,19 @@ mod tests {
         let limited = read("[basalt.data_api]\nrequest_timeout = \"5s\"").expect("valid");
         assert_eq!((usual.request_timeout, limited.request_timeout), (DEFAULT_REQUEST_TIMEOUT, Duration::from_secs(5)));
         assert!(read("[basalt.data_api]\nrequest_timeout = \"0s\"").is_err());
+    }
+
+    #[test]
+    fn connections_and_preparation_are_read() {
+        let usual = read("").expect("valid");
+        assert_eq!((usual.max_connections, usual.prepares_statements), (DEFAULT_CONNECTIONS, None));
+        let own = read("[basalt.data_api]\nmax_connections = 40\nprepared_statements = false\n").expect("valid");
+        assert_eq!((own.max_connections, own.prepares_statements), (40, Some(false)));
+        let prepared = read("[basalt.data_api]\nprepared_statements = true\n").expect("valid");
+        assert_eq!(prepared.prepares_statements, Some(true));
+        for invalid in ["max_connections = 0", "max_connections = 1001", "prepared_statements = \"sometimes\""] {
+            let problems = read(&format!("[basalt.data_api]\n{invalid}\n")).expect_err(invalid);
+            assert_eq!(problems.len(), 1, "{invalid}: {problems:?}");
+        }
     }
 }

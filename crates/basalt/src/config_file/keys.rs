@@ -238,6 +238,8 @@ const KEYS: &[Key] = &[
     custom("basalt.mail.reply_to", Text),
     custom("basalt.data_api.database_url", Text),
     custom("basalt.data_api.request_timeout", Duration),
+    custom("basalt.data_api.max_connections", Count),
+    custom("basalt.data_api.prepared_statements", Bool),
     custom("basalt.storage.database_url", Text),
     custom("basalt.storage.bucket", Text),
     custom("basalt.storage.bucket_endpoint", Text),

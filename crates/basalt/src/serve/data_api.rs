@@ -85,11 +85,13 @@ impl RunningDataApi {
         limits: &[(&str, &str)],
     ) -> anyhow::Result<Self> {
         let database_url = prefer_primary(database_url).map_err(|error| anyhow!("preparing the data API: {error}"))?;
+        let prepares = settings.prepares_statements;
         let mut settings: BTreeMap<String, String> = [
             ("db-uri", database_url),
             ("db-schemas", settings.schemas.join(",")),
             ("db-extra-search-path", settings.extra_search_path.join(",")),
             ("db-max-rows", settings.max_rows.to_string()),
+            ("db-pool", settings.max_connections.to_string()),
             ("db-anon-role", ANONYMOUS_ROLE.to_owned()),
             // Supabase preloads the extension safeupdate for this role.
             ("db-safe-update", "true".to_owned()),
@@ -98,6 +100,9 @@ impl RunningDataApi {
         ]
         .map(|(name, value)| (name.to_owned(), value))
         .into();
+        if let Some(prepares) = prepares {
+            settings.insert("db-prepared-statements".to_owned(), prepares.to_string());
+        }
         settings.extend(limits.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         let sources = build_sources(&settings, &config.jwt);
         let api = DataApi::with_dependencies(sources, dependencies);

@@ -34,6 +34,11 @@ pub(super) struct Pgbouncer {
 impl Pgbouncer {
     /// Starts it in a mode of pooling, with so many connections to the database.
     pub(super) fn start(mode: &str, connections: u16, database_url: &str) -> Self {
+        Self::start_with(mode, connections, database_url, "")
+    }
+
+    /// The same with more settings.
+    fn start_with(mode: &str, connections: u16, database_url: &str, more: &str) -> Self {
         let (folder, port) = (TempFolder::new(), free_port());
         let url = url::Url::parse(database_url).expect("a URL");
         let (host, behind) = (url.host_str().expect("a host"), url.port().expect("a port"));
@@ -41,7 +46,7 @@ impl Pgbouncer {
         let settings = format!(
             "[databases]\npostgres = host={host} port={behind} user={user} password={password}\n\
              [pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nauth_type = any\npool_mode = {mode}\n\
-             default_pool_size = {connections}\nunix_socket_dir =\n"
+             default_pool_size = {connections}\nunix_socket_dir =\n{more}"
         );
         let file = folder.write("pgbouncer.ini", &settings);
         let mut command = Command::new("pgbouncer");
@@ -132,6 +137,60 @@ async fn two_servers_work_behind_pgbouncer_in_transaction_mode() {
 #[tokio::test(flavor = "multi_thread")]
 async fn two_servers_work_behind_pgbouncer_in_session_mode() {
     run_two_servers("session", 20).await;
+}
+
+/// Returns whether the installed pgbouncer keeps prepared statements of clients: 1.21 does, 1.18 of Debian 12 does not.
+fn keeps_prepared_statements() -> bool {
+    let output = Command::new("pgbouncer").arg("--version").output().expect("pgbouncer is there");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let version = text.split_whitespace().nth(1).expect("a version");
+    let numbers: Vec<u32> = version.split('.').filter_map(|number| number.parse().ok()).collect();
+    numbers.as_slice() >= [1, 21].as_slice()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn data_api_behind_pgbouncer_prepares_as_the_settings_say() {
+    const OBJECTS: &str = "CREATE ROLE api_login LOGIN NOINHERIT PASSWORD 'secret'; GRANT anon TO api_login;
+        CREATE TABLE public.things (id int PRIMARY KEY); INSERT INTO public.things SELECT generate_series(1, 40);
+        CREATE FUNCTION public.prepared() RETURNS text[] LANGUAGE sql
+            AS $$ SELECT coalesce(array_agg(name || ': ' || statement), '{}') FROM pg_catalog.pg_prepared_statements $$;
+        GRANT USAGE ON SCHEMA public TO anon; GRANT SELECT ON public.things TO anon;";
+    let (cluster, direct) = start_database();
+    let mut db = PgConnection::connect(&cluster.text("database_url")).await.expect("connected");
+    sqlx::raw_sql(OBJECTS).execute(&mut db).await.expect("the objects");
+    let mut login = url::Url::parse(&direct).expect("a URL");
+    login.set_username("api_login").expect("a user");
+    login.set_password(Some("secret")).expect("a password");
+    let mut cases = vec![("", "", false), ("prepared_statements = false\n", "", false)];
+    if keeps_prepared_statements() {
+        cases.push(("prepared_statements = true\n", "max_prepared_statements = 100\n", true));
+    } else {
+        eprintln!("LEFT OUT: prepared_statements = true behind a pooler needs pgbouncer 1.21 or later");
+    }
+    for (setting, of_pooler, prepares) in cases {
+        let pooler = Pgbouncer::start_with("transaction", 2, login.as_str(), of_pooler);
+        let folder = TempFolder::new();
+        let behind = pooler.url("");
+        let lines = format!("[basalt.data_api]\ndatabase_url = \"{behind}\"\n{setting}");
+        let config = folder.write("config.toml", &format!("{SHARED_KEYS}{lines}"));
+        let server = Basalt::serve(&["--ephemeral", "--config", &config, "--database-url", &direct]);
+        let key = server.text("publishable_key");
+        let get = async |path: String| {
+            let request = server.client.get(server.url(&format!("/rest/v1{path}"))).header("apikey", &key);
+            let answer = request.send().await.expect("an answer");
+            (answer.status().as_u16(), answer.json::<Value>().await.expect("JSON"))
+        };
+        for _ in 0..4 {
+            let reads = (1..=40).map(|id| {
+                let get = &get;
+                async move { assert_eq!(get(format!("/things?id=eq.{id}")).await, (200, json!([{ "id": id }]))) }
+            });
+            futures::future::join_all(reads).await;
+        }
+        let (status, prepared) = get("/rpc/prepared".to_owned()).await;
+        let is_prepared = prepared != json!([]);
+        assert_eq!((status, is_prepared), (200, prepares), "{setting}{prepared}");
+    }
 }
 
 /// Removes one index for searching users and makes another one invalid, as after an interruption.

@@ -154,6 +154,34 @@ async fn requests_with_invalid_keys_and_tokens_are_refused() {
     }
 }
 
+/// As on the platform of Supabase; the Supabase CLI, and a project in development, show it to every caller.
+#[tokio::test]
+async fn description_of_the_schema_needs_a_secret_key_outside_of_development() {
+    let project = Project::start("[basalt]\ndevelopment_pages = false\n", TODOS);
+    let (publishable, secret) = (project.server.text("publishable_key"), project.server.text("secret_key"));
+    let ann = project.sign_up("ann@example.com").await;
+    let forbidden = json!({
+        "message": "Access to schema is forbidden",
+        "hint": "Accessing the schema via the Data API is only allowed using a secret API key.",
+    });
+    for path in ["", "/", "/?select=*", "//"] {
+        for token in [None, Some(ann.as_str())] {
+            let refused = project.send(Method::GET, path, &publishable, token, None).await;
+            assert_eq!(refused, (StatusCode::FORBIDDEN, forbidden.clone()), "{path}");
+        }
+    }
+    assert_eq!(project.send(Method::HEAD, "/", &publishable, None, None).await.0, StatusCode::FORBIDDEN);
+    for key in [&secret, &project.server.text("service_role_key")] {
+        let (status, description) = project.send(Method::GET, "/", key, None, None).await;
+        assert_eq!(status, StatusCode::OK, "{description}");
+        assert!(description["paths"]["/todos"].is_object(), "{description}");
+    }
+    assert_eq!(project.send(Method::GET, "/todos", &publishable, None, None).await.0, StatusCode::OK);
+    let development = Project::start("", TODOS);
+    let key = development.server.text("publishable_key");
+    assert_eq!(development.send(Method::GET, "/", &key, None, None).await.0, StatusCode::OK);
+}
+
 #[tokio::test]
 async fn responses_have_cors_and_run_nothing_in_this_origin() {
     let migration = "CREATE DOMAIN public.\"text/html\" AS text;
@@ -234,5 +262,34 @@ async fn database_of_an_operator_is_served_by_the_role_that_the_settings_name() 
         if expected == StatusCode::OK {
             assert_eq!(response.json::<Value>().await.expect("JSON"), json!([{"id": 1}]));
         }
+    }
+}
+
+/// Two connections serve eight requests; statements are prepared as the settings say.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections_and_preparation_are_those_of_the_settings() {
+    const SESSION: &str = "CREATE FUNCTION public.prepared() RETURNS bigint LANGUAGE sql
+            AS $$ SELECT count(*) FROM pg_catalog.pg_prepared_statements $$;
+        CREATE FUNCTION public.running() RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN
+            PERFORM pg_catalog.pg_advisory_xact_lock_shared(7);
+            PERFORM pg_catalog.pg_sleep(0.2);
+            RETURN (SELECT count(*) FROM pg_catalog.pg_locks WHERE locktype = 'advisory' AND objid = 7 AND classid = 0);
+        END $$;";
+    for prepares in [true, false] {
+        let settings = format!("[basalt.data_api]\nmax_connections = 2\nprepared_statements = {prepares}\n");
+        let project = Project::start(&settings, SESSION);
+        let key = project.server.text("publishable_key");
+        let call = async |function: &str| {
+            let (status, answer) =
+                project.send(Method::POST, &format!("/rpc/{function}"), &key, None, Some(json!({}))).await;
+            assert_eq!(status, StatusCode::OK, "{answer}");
+            answer.as_i64().expect("a number")
+        };
+        let running = futures::future::join_all((0..8).map(|_| call("running"))).await;
+        assert_eq!(running.iter().max(), Some(&2), "{running:?}");
+        for _ in 0..3 {
+            call("prepared").await;
+        }
+        assert_eq!(call("prepared").await > 0, prepares);
     }
 }
