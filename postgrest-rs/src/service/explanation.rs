@@ -22,6 +22,34 @@ pub struct Explanation {
     /// The rows that the request would have had without policies; at most 1000 are counted.
     pub hidden_rows: Option<i64>,
     pub cause: Cause,
+    /// What used the object for the request, where it was not the request itself.
+    pub intermediary: Option<Intermediary>,
+}
+
+/// A view or function that uses an object for a request.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Intermediary {
+    /// `view` or `function`
+    pub kind: String,
+    /// With its schema.
+    pub name: String,
+    /// The owner, whose rights count; `None` where those of the caller do.
+    pub owner: Option<String>,
+}
+
+impl Intermediary {
+    /// What it does with an object, as a relative clause.
+    fn clause(&self) -> String {
+        let Self { kind, name, owner } = self;
+        let verb = if kind == "view" { "reads" } else { "uses" };
+        match owner {
+            Some(owner) => format!(", which the {kind} {name} {verb} with the rights of its owner {owner}"),
+            None if kind == "view" => {
+                format!(", which the view {name} reads with the rights of its caller (security_invoker)")
+            }
+            None => format!(", which the function {name} uses with the rights of its caller (security invoker)"),
+        }
+    }
 }
 
 /// The cause of an empty or refused response.
@@ -63,19 +91,31 @@ pub struct Policy {
 }
 
 impl Explanation {
+    /// The role whose privileges and policies count for the object.
+    pub fn checked_role(&self) -> &str {
+        self.intermediary.as_ref().and_then(|intermediary| intermediary.owner.as_ref()).unwrap_or(&self.role)
+    }
+
     /// The cause in one sentence.
     pub fn reason(&self) -> String {
-        let Self { role, command, refusal, hidden_rows, cause } = self;
+        let Self { command, refusal, hidden_rows, cause, .. } = self;
+        let role = self.checked_role();
+        let clause = self.intermediary.as_ref().map(Intermediary::clause).unwrap_or_default();
         let mut text = String::new();
         match cause {
             Cause::Privilege { kind, name } => {
-                let privilege = self.privilege(kind);
-                let _ = write!(text, "The role {role} has no privilege {privilege} on the {kind} {name}.");
+                let _ = match self.privilege(kind) {
+                    Some(privilege) => {
+                        write!(text, "The role {role} has no privilege {privilege} on the {kind} {name}{clause}.")
+                    }
+                    None => write!(text, "The role {role} lacks a privilege on the {kind} {name}{clause}."),
+                };
             }
             Cause::RowSecurity { table, policies, .. } => {
                 text.push_str(if refusal.is_some() { "Refused: " } else { "0 rows: " });
                 let table = format!("{}.{}", table.schema, table.name);
                 let names: Vec<&str> = policies.iter().map(|policy| policy.name.as_str()).collect();
+                let command = if *command == "EXECUTE" { "this" } else { command };
                 let _ = if !policies.iter().any(|policy| policy.is_permissive) {
                     write!(text, "table {table} has row level security and no policy for {command} and role {role}")
                 } else if let [name] = names[..] {
@@ -83,6 +123,7 @@ impl Explanation {
                 } else {
                     write!(text, "policies {} of table {table} for role {role}", names.join(", "))
                 };
+                text.push_str(&clause);
                 if let Some(rows) = hidden_rows.filter(|_| refusal.is_none()) {
                     let more = if rows >= i64::from(COUNTED_ROWS) { "at least " } else { "" };
                     let _ = write!(text, "; without policies the request has {more}{rows}");
@@ -95,14 +136,18 @@ impl Explanation {
 
     /// What changes the answer.
     pub fn remedy(&self) -> String {
-        let Self { role, command, cause, .. } = self;
+        let Self { command, cause, .. } = self;
+        let role = self.checked_role();
         match cause {
             Cause::Privilege { kind, name } => {
                 let object = match kind.as_str() {
                     "table" | "view" | "materialized view" | "relation" => name.clone(),
                     kind => format!("{} {name}", kind.to_uppercase()),
                 };
-                format!("Grant it: GRANT {} ON {object} TO {role};", self.privilege(kind))
+                match self.privilege(kind) {
+                    Some(privilege) => format!("Grant it: GRANT {privilege} ON {object} TO {role};"),
+                    None => format!("Grant what the function needs, such as GRANT SELECT ON {object} TO {role};"),
+                }
             }
             Cause::RowSecurity { table, policies, .. } => {
                 let table =
@@ -118,17 +163,24 @@ impl Explanation {
                         conditions.join("; ")
                     );
                 }
-                let clause = if *command == "INSERT" { "WITH CHECK" } else { "USING" };
+                let (command, clause) = match *command {
+                    "EXECUTE" => ("…", "WITH CHECK"),
+                    "INSERT" => ("INSERT", "WITH CHECK"),
+                    command => (command, "USING"),
+                };
                 format!("Allow rows by a policy: CREATE POLICY … ON {table} FOR {command} TO {role} {clause} (…);")
             }
         }
     }
 
-    fn privilege(&self, kind: &str) -> &'static str {
+    /// The privilege that is missing; `None` where it is one of several that a function may need.
+    fn privilege(&self, kind: &str) -> Option<&'static str> {
         match kind {
-            "schema" | "sequence" | "type" => "USAGE",
-            "function" | "procedure" => "EXECUTE",
-            _ => self.command,
+            "schema" | "sequence" | "type" => Some("USAGE"),
+            "function" | "procedure" => Some("EXECUTE"),
+            // What is written to is the relation of the request.
+            _ if self.intermediary.as_ref().is_some_and(|intermediary| intermediary.kind == "view") => Some("SELECT"),
+            _ => Some(self.command).filter(|command| *command != "EXECUTE"),
         }
     }
 }

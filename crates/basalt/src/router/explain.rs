@@ -185,6 +185,12 @@ fn describe(explanation: &Explanation, is_refused: bool) -> DecisionRecord {
         .with_remedy(explanation.remedy())
         .with_input("role", explanation.role.as_str())
         .with_input("command", explanation.command);
+    let decision = match &explanation.intermediary {
+        Some(intermediary) => decision
+            .with_input("through", format!("{} {}", intermediary.kind, intermediary.name))
+            .with_input("checked_role", explanation.checked_role()),
+        None => decision,
+    };
     let list = |policies: &[Policy]| serde_json::to_value(policies).unwrap_or_default();
     match &explanation.cause {
         Cause::Privilege { kind, name } => decision.with_input("kind", kind.as_str()).with_input("name", name.as_str()),

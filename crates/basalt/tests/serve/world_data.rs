@@ -22,6 +22,30 @@ const MIGRATION: &str = "CREATE TABLE public.todos (
     INSERT INTO public.secrets VALUES (1), (2);
     CREATE TABLE public.plain (id int PRIMARY KEY);
     REVOKE ALL ON public.plain FROM anon;
+    CREATE ROLE reporter;
+    CREATE TABLE public.ledger (id int PRIMARY KEY);
+    REVOKE ALL ON public.ledger FROM anon, authenticated;
+    CREATE VIEW public.todos_of_owner AS SELECT * FROM public.todos;
+    CREATE VIEW public.todos_of_caller WITH (security_invoker = true) AS SELECT * FROM public.todos;
+    CREATE VIEW public.nested AS SELECT * FROM public.todos_of_caller;
+    CREATE VIEW public.ledger_of_caller WITH (security_invoker = on) AS SELECT * FROM public.ledger;
+    CREATE VIEW public.ledger_of_reporter AS SELECT * FROM public.ledger;
+    ALTER VIEW public.ledger_of_reporter OWNER TO reporter;
+    GRANT SELECT ON public.todos TO reporter;
+    CREATE VIEW public.todos_of_reporter AS SELECT * FROM public.todos;
+    ALTER VIEW public.todos_of_reporter OWNER TO reporter;
+    GRANT SELECT ON ALL TABLES IN SCHEMA public TO anon, authenticated;
+    REVOKE ALL ON public.ledger, public.plain FROM anon;
+    REVOKE ALL ON public.ledger FROM authenticated;
+    CREATE FUNCTION public.internal() RETURNS int LANGUAGE sql AS $$ SELECT 1 $$;
+    REVOKE EXECUTE ON FUNCTION public.internal FROM public, anon, authenticated;
+    CREATE FUNCTION public.calls_internal() RETURNS int LANGUAGE plpgsql AS $$ BEGIN RETURN public.internal(); END $$;
+    CREATE FUNCTION public.counts() RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN RETURN (SELECT count(*) FROM public.ledger); END $$;
+    CREATE FUNCTION public.counts_as_reporter() RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
+        AS $$ BEGIN RETURN (SELECT count(*) FROM public.ledger); END $$;
+    ALTER FUNCTION public.counts_as_reporter() OWNER TO reporter;
+    CREATE FUNCTION public.adds() RETURNS void LANGUAGE plpgsql
+        AS $$ BEGIN INSERT INTO public.todos (title, owner) VALUES ('x', gen_random_uuid()); END $$;
     CREATE FUNCTION public.who() RETURNS text LANGUAGE sql STABLE AS $$ SELECT auth.role() $$;";
 
 fn start(folder: &TempFolder) -> TestServer {
@@ -276,4 +300,86 @@ async fn empty_and_refused_answers_name_policy_table_and_role() {
         assert!(empty.headers().get("x-basalt-explain").is_none(), "{path}: no policy hides a row");
         assert_eq!(read(empty).await, (200, json!([])), "{path}");
     }
+}
+
+#[tokio::test]
+async fn views_and_functions_are_named_with_the_role_whose_rights_count() {
+    let folder = TempFolder::new();
+    let server = start(&folder);
+    let world = server.world(json!({})).await;
+    let (ann, bob) = (world.sign_up("ann@example.com").await, world.sign_up("bob@example.com").await);
+    insert(&server, &world, token(&ann), "one").await;
+    let anonymous = world.text("publishable_key").to_owned();
+
+    let owned = send(&server, &world, Method::GET, "/todos_of_owner?select=title", token(&bob), None).await;
+    assert_eq!(read(owned).await, (200, json!([{"title": "one"}])), "a view has the rights of its owner");
+    let own = "policy own of table public.todos for role authenticated";
+    let by_caller = "which the view public.todos_of_caller reads with the rights of its caller (security_invoker)";
+    let by_reporter = "on the table ledger, which the";
+    for (path, token, expected) in [
+        ("/todos_of_caller", token(&bob), format!("0 rows: {own}, {by_caller}; without policies the request has 1.")),
+        ("/nested", token(&bob), format!("0 rows: {own}, {by_caller}; without policies the request has 1.")),
+        (
+            "/todos_of_reporter",
+            token(&ann),
+            "0 rows: table public.todos has row level security and no policy for SELECT and role reporter, which the view \
+             public.todos_of_reporter reads with the rights of its owner reporter."
+                .to_owned(),
+        ),
+        (
+            "/ledger_of_caller",
+            &anonymous,
+            "The role anon has no privilege SELECT on the table ledger, which the view public.ledger_of_caller reads with \
+             the rights of its caller (security_invoker)."
+                .to_owned(),
+        ),
+        (
+            "/ledger_of_reporter",
+            &anonymous,
+            format!(
+                "The role reporter has no privilege SELECT {by_reporter} view public.ledger_of_reporter reads with the \
+                 rights of its owner reporter."
+            ),
+        ),
+        ("/rpc/internal", &anonymous, "The role anon has no privilege EXECUTE on the function internal.".to_owned()),
+        (
+            "/rpc/calls_internal",
+            &anonymous,
+            "The role anon has no privilege EXECUTE on the function internal, which the function public.calls_internal \
+             uses with the rights of its caller (security invoker)."
+                .to_owned(),
+        ),
+        (
+            "/rpc/counts",
+            &anonymous,
+            "The role anon lacks a privilege on the table ledger, which the function public.counts uses with the rights of \
+             its caller (security invoker)."
+                .to_owned(),
+        ),
+        (
+            "/rpc/counts_as_reporter",
+            &anonymous,
+            format!(
+                "The role reporter lacks a privilege {by_reporter} function public.counts_as_reporter uses with the rights \
+                 of its owner reporter."
+            ),
+        ),
+        (
+            "/rpc/adds",
+            token(&bob),
+            format!(
+                "Refused: {own}, which the function public.adds uses with the rights of its caller (security invoker)."
+            ),
+        ),
+    ] {
+        let is_call = path.starts_with("/rpc");
+        let (method, body) = if is_call { (Method::POST, Some(json!({}))) } else { (Method::GET, None) };
+        let answer = send(&server, &world, method, path, token, body).await;
+        let shown = explanation(&server, &answer).await;
+        assert_eq!(shown["decision"]["reason"], expected, "{path}: {shown}");
+    }
+    let denied = send(&server, &world, Method::POST, "/rpc/internal", &anonymous, Some(json!({}))).await;
+    let shown = explanation(&server, &denied).await;
+    assert_eq!(shown["message"], "permission denied for function internal");
+    assert_eq!(shown["remedy"], "Grant it: GRANT EXECUTE ON FUNCTION internal TO anon;");
 }
