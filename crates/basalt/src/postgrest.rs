@@ -1,8 +1,10 @@
 //! The data API as a server of its own: its listener, its administration port and its signals.
 
+use std::net::SocketAddr;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use axum::body::Body;
@@ -13,11 +15,44 @@ use http_edge::{HttpLimits, Listener, ShutdownSignal};
 use postgrest_rs::config::Config;
 use postgrest_rs::service::DataApi;
 use postgrest_rs::upkeep::{self, ReloadRequests};
-use tokio::net::{TcpListener, UnixListener};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::timeout;
 
 use crate::data_answer;
 use crate::shutdown::Shutdown;
+
+/// How long the API may take to accept a connection of the administration port.
+const ACCEPT_LIMIT: Duration = Duration::from_secs(2);
+
+/// Where the API listens.
+#[derive(Debug, Clone)]
+enum ApiAddress {
+    Port(SocketAddr),
+    Socket(PathBuf),
+}
+
+impl ApiAddress {
+    /// Whether it accepts connections, as probes of the administration port ask.
+    async fn is_reachable(&self) -> bool {
+        let connected = async {
+            match self {
+                Self::Port(address) => TcpStream::connect(address).await.is_ok(),
+                Self::Socket(path) => UnixStream::connect(path).await.is_ok(),
+            }
+        };
+        timeout(ACCEPT_LIMIT, connected).await.unwrap_or(false)
+    }
+}
+
+impl std::fmt::Display for ApiAddress {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Port(address) => address.fmt(formatter),
+            Self::Socket(path) => path.display().fmt(formatter),
+        }
+    }
+}
 
 /// Serves until a signal arrives.
 pub(crate) async fn serve(api: Arc<DataApi>, file: Option<PathBuf>) -> anyhow::Result<()> {
@@ -28,8 +63,8 @@ pub(crate) async fn serve(api: Arc<DataApi>, file: Option<PathBuf>) -> anyhow::R
     let (listener, address) = listen(&config).await?;
     let requests = Arc::new(ReloadRequests::default());
     reload_on_signals(&requests).context("listening for signals")?;
-    let admin = serve_admin(&api, &config, closing.clone()).await?;
-    tracing::info!(address, "serving the data API");
+    let admin = serve_admin(&api, &config, address.clone(), closing.clone()).await?;
+    tracing::info!(%address, "serving the data API");
     let upkeep = http_edge::spawn_task(upkeep::run(Arc::clone(&api), file, requests));
     let limits = HttpLimits { encodes_targets: true, accepts_repeated_host: true, ..HttpLimits::behind_gateway() };
     let served = Arc::clone(&api);
@@ -49,15 +84,15 @@ pub(crate) async fn serve(api: Arc<DataApi>, file: Option<PathBuf>) -> anyhow::R
 }
 
 /// Listens on the Unix domain socket of the settings, without one on their port; returns the address too.
-async fn listen(config: &Config) -> anyhow::Result<(Listener, String)> {
+async fn listen(config: &Config) -> anyhow::Result<(Listener, ApiAddress)> {
     let Some(path) = &config.server_unix_socket else {
         let listener = bind(&config.server_host, config.server_port).await?;
-        let address = listener.local_addr()?.to_string();
-        return Ok((listener.into(), address));
+        let address = listener.local_addr()?;
+        return Ok((listener.into(), ApiAddress::Port(address)));
     };
     let listener =
         bind_unix(Path::new(path), config.server_unix_socket_mode).with_context(|| format!("listening on {path}"))?;
-    Ok((listener.into(), path.clone()))
+    Ok((listener.into(), ApiAddress::Socket(path.into())))
 }
 
 /// Binds a Unix domain socket with this mode in place of one that another process left there.
@@ -110,6 +145,7 @@ fn reload_on_signals(requests: &Arc<ReloadRequests>) -> std::io::Result<()> {
 async fn serve_admin(
     api: &Arc<DataApi>,
     config: &Config,
+    address: ApiAddress,
     closing: ShutdownSignal,
 ) -> anyhow::Result<Option<tokio::task::JoinHandle<()>>> {
     let Some(port) = config.admin_server_port else { return Ok(None) };
@@ -121,15 +157,16 @@ async fn serve_admin(
         closing,
         HttpLimits::default(),
         move |request: Request| {
-            let api = Arc::clone(&api);
-            async move { answer_admin(&api, request.uri().path()).await }
+            let (api, address) = (Arc::clone(&api), address.clone());
+            async move { answer_admin(&api, &address, request.uri().path()).await }
         },
     ))))
 }
 
 /// Answers a request to the administration port.
-async fn answer_admin(api: &DataApi, path: &str) -> Response {
+async fn answer_admin(api: &DataApi, address: &ApiAddress, path: &str) -> Response {
     let (status, media_type, body) = match path {
+        "/live" | "/ready" if !address.is_reachable().await => (StatusCode::INTERNAL_SERVER_ERROR, None, String::new()),
         "/live" => (StatusCode::OK, None, String::new()),
         "/ready" if api.check_ready().await => (StatusCode::OK, None, String::new()),
         "/ready" => (StatusCode::SERVICE_UNAVAILABLE, None, String::new()),

@@ -107,7 +107,7 @@ impl Config {
         let origins = self.server_cors_allowed_origins.as_ref().map(|origins| origins.join(","));
         vec![
             ("log-level", quote(level)),
-            ("log-query", sources.truth(&["log-query"], false).to_string()),
+            ("log-query", self.log_query.to_string()),
             ("openapi-mode", quote(mode)),
             ("openapi-security-active", self.openapi_security_active.to_string()),
             ("openapi-server-proxy-uri", optional(self.openapi_server_proxy_uri.as_ref())),

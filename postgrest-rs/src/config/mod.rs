@@ -87,6 +87,8 @@ pub struct Config {
     pub jwt_keys: Option<KeySet>,
     pub jwt_role_claim_key: ClaimPath,
     pub log_level: LogLevel,
+    /// Whether the statements of logged requests are logged.
+    pub log_query: bool,
     pub openapi_mode: OpenApiMode,
     pub openapi_security_active: bool,
     pub openapi_server_proxy_uri: Option<String>,
@@ -197,6 +199,7 @@ impl Config {
             jwt_keys,
             jwt_role_claim_key,
             log_level,
+            log_query: sources.truth(&["log-query"], false),
             openapi_mode,
             openapi_security_active: sources.truth(&["openapi-security-active"], false),
             openapi_server_proxy_uri,

@@ -100,6 +100,12 @@ fn is_stale(error: &DatabaseError) -> bool {
 }
 
 impl Flight {
+    /// The texts of its statements, each on a line. They hold no value of a request: values are parameters.
+    pub fn texts(&self) -> Vec<String> {
+        let all = std::iter::once(&self.settings).chain(&self.pre_request).chain(&self.statements);
+        all.map(|sql| sql.text.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+    }
+
     /// Sends all messages and reads all answers. The result is that of each statement, and the body of the first one where it is
     /// too large to be held in memory.
     ///

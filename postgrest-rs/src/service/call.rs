@@ -36,6 +36,8 @@ pub(super) struct Call<'a> {
     pub(super) plan: &'a Plan,
     /// Why the response is empty or refused, where it is explained.
     pub(super) explanation: &'a OnceLock<Explanation>,
+    /// The statements, where they are logged.
+    pub(super) statements: &'a OnceLock<Vec<String>>,
 }
 
 impl Call<'_> {
@@ -152,6 +154,9 @@ impl Call<'_> {
     /// Runs a transaction on a connection of the pool. One that only reads runs once more when its connection was lost: after a
     /// restart of the database no idle connection is usable.
     async fn run_flight(&self, flight: &Flight, writes: bool) -> Result<(Lease, Result<FlightResults, Error>), Error> {
+        if self.config.log_query {
+            let _ = self.statements.set(flight.texts());
+        }
         let lease = self.pool.acquire().await?;
         let outcome = flight.run(lease.connection()?, self.is_authenticated()).await;
         if !outcome.as_ref().is_err_and(Error::is_lost_connection) {

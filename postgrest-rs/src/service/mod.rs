@@ -116,6 +116,9 @@ impl Timing {
     }
 }
 
+/// What becomes known while a request is answered: why the response is empty or refused, and the statements that are logged.
+type Found<'a> = (&'a OnceLock<Explanation>, &'a OnceLock<Vec<String>>);
+
 /// Adds to the problems of other settings that the connection string is malformed.
 fn add_address_problem(problems: String, sources: &Sources) -> String {
     match sources.database_uri().map(|uri| connect::parse(&uri)) {
@@ -365,11 +368,12 @@ impl DataApi {
         let grant = cors::grant(&parts.headers, config.server_cors_allowed_origins.as_deref());
         let preflight = grant.as_ref().and_then(|grant| grant.preflight(&parts.method, &parts.headers));
         let preflight = preflight.map(|response| response.map(response::Body::Whole));
+        let statements = OnceLock::new();
         let mut response = if let Some(response) = preflight {
             response
         } else {
             let explanation = OnceLock::new();
-            let answered = self.answer_in_time(&state, parts, &body, &explanation).await;
+            let answered = self.answer_in_time(&state, parts, &body, (&explanation, &statements)).await;
             if let Err(error) = &answered
                 && matches!(&*error.code, "PGRST000" | "PGRST001")
             {
@@ -399,7 +403,7 @@ impl DataApi {
             let value = parts.headers.get(&name).cloned().unwrap_or_else(|| HeaderValue::from_static(""));
             response.headers_mut().insert(name, value);
         }
-        log(config.log_level, parts, &response);
+        log(config.log_level, parts, &response, statements.get().map_or(&[], Vec::as_slice));
         response
     }
 
@@ -409,7 +413,7 @@ impl DataApi {
         state: &State,
         parts: &Parts,
         body: &Bytes,
-        explanation: &OnceLock<Explanation>,
+        found: Found<'_>,
     ) -> Result<Reply, Error> {
         let limit = self.dependencies.request_limit;
         let timed_out = async {
@@ -423,7 +427,7 @@ impl DataApi {
         };
         tokio::select! {
             biased;
-            answered = self.answer(state, parts, body, explanation) => answered,
+            answered = self.answer(state, parts, body, found) => answered,
             () = self.pool.wait_until_silent() => {
                 self.pool.renew();
                 Err(Error::connection_lost("The database does not answer"))
@@ -437,7 +441,7 @@ impl DataApi {
         state: &State,
         parts: &Parts,
         body: &Bytes,
-        explanation: &OnceLock<Explanation>,
+        (explanation, statements): Found<'_>,
     ) -> Result<Reply, Error> {
         let mut timing = Timing::default();
         let config = &state.config;
@@ -475,6 +479,7 @@ impl DataApi {
             request: &request,
             plan: &plan,
             explanation,
+            statements,
         };
         let mut reply = call.run().await?;
         timing.record("transaction", started);
@@ -517,8 +522,8 @@ async fn parse_request(
     parsed.await.map_err(|_| internal())?
 }
 
-/// Logs a request as the level demands.
-fn log(level: LogLevel, parts: &Parts, response: &Response<response::Body>) {
+/// Logs a request and its statements as the level demands.
+fn log(level: LogLevel, parts: &Parts, response: &Response<response::Body>, statements: &[String]) {
     let status = response.status().as_u16();
     let is_logged = match level {
         LogLevel::Critical => false,
@@ -527,6 +532,9 @@ fn log(level: LogLevel, parts: &Parts, response: &Response<response::Body>) {
         LogLevel::Info | LogLevel::Debug => true,
     };
     if is_logged {
+        for statement in statements {
+            tracing::info!(statement, "statement of a request");
+        }
         tracing::info!(method = %parts.method, path = parts.uri.path(), status, "request answered");
     }
 }

@@ -24,6 +24,11 @@ struct DataApi {
 impl DataApi {
     /// Starts it over the database and waits until it is ready.
     async fn start(database: &Basalt, settings: &str) -> Self {
+        Self::start_with(database, settings, Stdio::null()).await
+    }
+
+    /// The same with its log in a file.
+    async fn start_with(database: &Basalt, settings: &str, log: Stdio) -> Self {
         let (port, admin) = (free_port(), free_port());
         let folder = TempFolder::new();
         let text = format!(
@@ -32,7 +37,7 @@ impl DataApi {
         );
         let file = folder.write("postgrest.conf", &text);
         let mut command = basalt();
-        command.args(["postgrest", &file]).env("PGRST_DB_ANON_ROLE", "reader").stderr(Stdio::null());
+        command.args(["postgrest", &file]).env("PGRST_DB_ANON_ROLE", "reader").stderr(log);
         let child = command.spawn().expect("the program starts");
         let api =
             Self { child, url: format!("http://127.0.0.1:{port}"), admin: format!("http://127.0.0.1:{admin}/ready") };
@@ -226,6 +231,47 @@ async fn readiness_is_that_of_the_administration_port() {
     for (admin, host, hint) in [("", "127.0.0.1", "admin-server-port"), (&port, "*4", "update your server-host")] {
         let (succeeded, text) = check(admin, host);
         assert!(!succeeded && text.contains(hint), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn probes_are_500_while_the_api_accepts_no_connections() {
+    let (database, _connection) = database().await;
+    let folder = TempFolder::new();
+    let socket = PathBuf::from(folder.path("api.sock"));
+    let api = DataApi::start(&database, &format!("server-unix-socket = \"{}\"", socket.display())).await;
+    let probe = async |name: &str| {
+        let url = api.admin.replace("/ready", name);
+        database.client.get(url).send().await.expect("an answer").status().as_u16()
+    };
+    assert_eq!((probe("/live").await, probe("/ready").await), (200, 200));
+    std::fs::remove_file(&socket).expect("the socket");
+    assert_eq!((probe("/live").await, probe("/ready").await), (500, 500));
+    assert_eq!(probe("/metrics").await, 200);
+}
+
+#[tokio::test]
+async fn statements_are_logged_with_the_requests_of_the_level() {
+    let (database, _connection) = database().await;
+    for (settings, of_success, of_refusal) in [
+        ("log-level = \"warn\"\nlog-query = true", false, true),
+        ("log-level = \"info\"\nlog-query = true", true, true),
+        ("log-level = \"crit\"\nlog-query = true", false, false),
+        ("log-level = \"info\"\nlog-query = false", false, false),
+    ] {
+        let folder = TempFolder::new();
+        let log = PathBuf::from(folder.path("log"));
+        let file = std::fs::File::create(&log).expect("a file");
+        let mut api = DataApi::start_with(&database, settings, file.into()).await;
+        assert_eq!(api.get(&database, "/boats?select=name&name=eq.Aurora").await.0, 200);
+        assert_eq!(api.get(&database, "/boats?select=id&id=eq.Brise").await.0, 400);
+        api.signal(Signal::TERM);
+        assert!(api.child.wait().expect("a status").success());
+        let log = std::fs::read_to_string(&log).expect("text").replace("\\\"", "\"");
+        let has = |part: &str| log.lines().any(|line| line.contains("statement of a request") && line.contains(part));
+        assert_eq!(has("\"boats\".\"name\""), of_success, "{settings}: {log}");
+        assert_eq!(has("\"boats\".\"id\""), of_refusal, "{settings}: {log}");
+        assert!(!log.contains("Aurora") && !log.contains("Brise"), "{settings}: {log}");
     }
 }
 
