@@ -23,6 +23,9 @@ pub(crate) struct ApiKeyGateway {
 /// Returns the claims of a token that is signed with this project's key and was valid this long ago.
 type VerifyToken = dyn Fn(&str, TimeDelta) -> Option<Arc<Map<String, Value>>> + Send + Sync;
 
+/// The role of tokens that may do everything.
+const SERVICE_ROLE: &str = "service_role";
+
 /// How long the data API accepts a token after its end, for clocks that differ.
 const SERVICE_LEEWAY: TimeDelta = TimeDelta::seconds(30);
 
@@ -121,6 +124,19 @@ impl ApiKeyGateway {
             return false;
         };
         self.keys.ring().find_role(token).is_some()
+    }
+
+    /// Returns whether the token of a request has the role of the service: that of a secret key, or one that was signed for it.
+    pub(crate) fn has_service_token(&self, headers: &HeaderMap) -> bool {
+        let bearer = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let Some(token) = bearer.and_then(|value| parse_bearer(value, BearerWhitespace::Kept).present()) else {
+            return false;
+        };
+        match self.keys.ring().find_role(token) {
+            Some(role) => role == ApiKeyRole::Service,
+            None => (self.verify_token)(token, TimeDelta::zero())
+                .is_some_and(|claims| claims.get("role").and_then(Value::as_str) == Some(SERVICE_ROLE)),
+        }
     }
 
     /// Returns the role of an API key; `None` if it is not one of the project.

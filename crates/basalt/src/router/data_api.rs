@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::Request;
 use axum::response::Response;
 use http_edge::isolate_foreign_content;
-use http_edge::request::cors;
+use http_edge::request::{ApiKeyRole, cors};
 use postgrest_rs::service::DataApi;
 use postgrest_rs::service::dependencies::TokenIsApiKey;
 
@@ -38,6 +38,9 @@ impl EdgeRouter {
                 if let Some(refused) = self.refuse_token_use(SCOPE, &uri, request.headers()) {
                     return cors::FORWARDED.apply(refused);
                 }
+                if self.is_hidden_description(found, &uri, request.headers()) {
+                    return cors::FORWARDED.apply(error_responses::hidden_description());
+                }
                 *request.uri_mut() = without_key(&uri);
                 if self.gateway.has_key_token(request.headers()) {
                     request.extensions_mut().insert(TokenIsApiKey);
@@ -53,6 +56,15 @@ impl EdgeRouter {
             }
         };
         cors::FORWARDED.apply(response)
+    }
+
+    /// Whether a request is for the description of the schema, which the platform of Supabase shows with a secret key alone. The
+    /// Supabase CLI shows it to everybody, as does a project in development.
+    fn is_hidden_description(&self, found: RequestCredentials, uri: &http::Uri, headers: &http::HeaderMap) -> bool {
+        let is_description = uri.path().chars().all(|character| character == '/');
+        let is_service =
+            || found == RequestCredentials::Key(ApiKeyRole::Service) || self.gateway.has_service_token(headers);
+        is_description && !self.is_in_development && !is_service()
     }
 }
 

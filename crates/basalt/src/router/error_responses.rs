@@ -25,6 +25,12 @@ pub(super) fn secret_key_in_browser() -> Response {
     json(StatusCode::UNAUTHORIZED, "Forbidden use of secret API key in browser", hint)
 }
 
+/// The request is for the description of the data API, without a secret key.
+pub(super) fn hidden_description() -> Response {
+    let hint = "Accessing the schema via the Data API is only allowed using a secret API key.";
+    json(StatusCode::FORBIDDEN, "Access to schema is forbidden", hint)
+}
+
 /// The request carries an API key that is not valid for this project.
 pub(super) fn invalid_api_key() -> Response {
     let hint = "It is not a key of this project, nor a token it signed. `basalt status` prints the keys.";

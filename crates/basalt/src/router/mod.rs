@@ -83,8 +83,8 @@ pub(crate) struct EdgeRouter {
     pub gateway: ApiKeyGateway,
     /// Whose requests are answered while the keys are published.
     pub senders: AllowedSenders,
-    /// Whether browsers may send the secret key: in development.
-    pub allows_secret_keys_of_pages: bool,
+    /// In development pages may send the secret key, and every caller may read the description of the data API.
+    pub is_in_development: bool,
     /// Proxies whose `X-Forwarded-For` is trusted.
     pub proxies: TrustedProxies,
     /// Keeps browsers that came by HTTPS there.

@@ -13,8 +13,7 @@ impl EdgeRouter {
     pub(super) fn refuse_secret_key_of_page(&self, request: &Request) -> Option<Response> {
         let headers = request.headers();
         let is_of_page = FetchSite::of(headers).is_some_and(|site| site != FetchSite::User);
-        let is_refused =
-            is_of_page && !self.allows_secret_keys_of_pages && self.gateway.has_secret_key(request.uri(), headers);
+        let is_refused = is_of_page && !self.is_in_development && self.gateway.has_secret_key(request.uri(), headers);
         is_refused.then(error_responses::secret_key_in_browser)
     }
 }

@@ -61,7 +61,7 @@ fn echo_router() -> Arc<EdgeRouter> {
             (token == "jwt.user").then(|| Arc::new(Map::from_iter(claims)))
         }),
         senders: AllowedSenders::new("http://localhost:54321", |_| false),
-        allows_secret_keys_of_pages: false,
+        is_in_development: false,
         proxies,
         transport_security: TransportSecurity::new(true, Duration::from_hours(1)),
         explanations: RouterExplanations::default(),

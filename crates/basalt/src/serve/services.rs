@@ -201,7 +201,7 @@ impl Services {
                 .with_payment(payment)
                 .with_explanations(explanations.store().cloned()),
             senders: build_allowed_senders(url, &current),
-            allows_secret_keys_of_pages: is_development || is_world,
+            is_in_development: is_development || is_world,
             gateway: build_api_key_gateway(keys, current),
             proxies,
             transport_security: TransportSecurity::new(is_https, basalt.hsts_max_age),
