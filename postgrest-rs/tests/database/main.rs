@@ -7,6 +7,7 @@ mod cluster;
 mod connections;
 mod details;
 mod differential;
+mod geojson;
 mod hostile;
 mod large;
 mod limits;

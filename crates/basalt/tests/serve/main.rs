@@ -7,6 +7,7 @@ mod check;
 mod command_line;
 mod configured_limits;
 mod data_api;
+mod data_outage;
 mod data_streaming;
 mod database;
 mod database_jobs;
