@@ -30,8 +30,8 @@ async fn repeated_statement_is_prepared() {
 #[tokio::test]
 async fn catalogs_are_read_beside_statements_of_another_client() {
     let api = TestApi::start(ITEMS, &[]).await;
-    let taken: String = (0..5_000).map(|number| format!("PREPARE s{number} AS SELECT 1;")).collect();
-    api.admin.batch_execute(&taken).await.unwrap();
+    let taken: Vec<String> = (0..5_000).map(|number| format!("PREPARE s{number} AS SELECT 1;")).collect();
+    api.admin.batch_execute(&taken.concat()).await.unwrap();
     settings::read_settings(&api.admin, None).await.unwrap();
     settings::read_role_settings(&api.admin).await.unwrap();
     let cache = SchemaCache::load(&api.admin, &api.api.config(), None).await.unwrap();

@@ -1,4 +1,4 @@
-//! Rows with a geometry as GeoJSON, where PostGIS is installed.
+//! Rows with a geometry as `GeoJSON`, where `PostGIS` is installed.
 
 use http::Request;
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ fn feature(place: &Value, properties: &Value) -> Value {
     json!({"type": "Feature", "geometry": geometry, "properties": properties})
 }
 
-/// A collection whose missing geometries are null; some versions of PostGIS write them as `{"type": null}`.
+/// A collection whose missing geometries are null; some versions of `PostGIS` write them as `{"type": null}`.
 fn with_null_geometries(mut collection: Value) -> Value {
     for feature in collection["features"].as_array_mut().into_iter().flatten() {
         if feature["geometry"] == json!({"type": null}) {

@@ -38,7 +38,7 @@ impl Pgbouncer {
     }
 
     /// The same with more settings.
-    fn start_with(mode: &str, connections: u16, database_url: &str, more: &str) -> Self {
+    fn start_with(mode: &str, connections: u16, database_url: &str, further: &str) -> Self {
         let (folder, port) = (TempFolder::new(), free_port());
         let url = url::Url::parse(database_url).expect("a URL");
         let (host, behind) = (url.host_str().expect("a host"), url.port().expect("a port"));
@@ -46,7 +46,7 @@ impl Pgbouncer {
         let settings = format!(
             "[databases]\npostgres = host={host} port={behind} user={user} password={password}\n\
              [pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nauth_type = any\npool_mode = {mode}\n\
-             default_pool_size = {connections}\nunix_socket_dir =\n{more}"
+             default_pool_size = {connections}\nunix_socket_dir =\n{further}"
         );
         let file = folder.write("pgbouncer.ini", &settings);
         let mut command = Command::new("pgbouncer");
