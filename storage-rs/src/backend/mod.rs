@@ -58,10 +58,61 @@ pub struct Space {
     pub total: u64,
     /// That this process may still use.
     pub available: u64,
+    /// What stays free of it for others, such as a database on the same file system.
+    pub reserved: u64,
     /// What the files take, as far as it is known.
     pub used: Option<u64>,
     /// What they may take; `None` if only the file system limits it.
     pub quota: Option<u64>,
+}
+
+/// Whether uploads have space.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SpaceState {
+    Sufficient,
+    /// Less than a tenth of the quota is left, or of the file system less than a tenth of it and 10 GiB.
+    Low,
+    /// Uploads with content are refused.
+    Exhausted,
+}
+
+/// The space that is low first is a tenth of all, on a large file system this.
+const MOST_LOW: u64 = 10 * 1024 * 1024 * 1024;
+
+impl Space {
+    /// What files may still take of the file system, in bytes.
+    pub fn left_on_file_system(&self) -> u64 {
+        self.available.saturating_sub(self.reserved)
+    }
+
+    /// What files may still take of the quota, in bytes; `None` without a quota, or before the files are measured.
+    pub fn left_of_quota(&self) -> Option<u64> {
+        Some(self.quota?.saturating_sub(self.used?))
+    }
+
+    /// Whether the file system has space.
+    pub fn file_system_state(&self) -> SpaceState {
+        judge_space(self.left_on_file_system(), (self.total / 10).min(MOST_LOW))
+    }
+
+    /// Whether the quota leaves space.
+    pub fn quota_state(&self) -> SpaceState {
+        let of_quota = self.left_of_quota().zip(self.quota);
+        of_quota.map_or(SpaceState::Sufficient, |(left, quota)| judge_space(left, quota / 10))
+    }
+
+    /// Whether uploads have space.
+    pub fn state(&self) -> SpaceState {
+        self.file_system_state().max(self.quota_state())
+    }
+}
+
+fn judge_space(left: u64, low: u64) -> SpaceState {
+    match left {
+        0 => SpaceState::Exhausted,
+        left if left < low => SpaceState::Low,
+        _ => SpaceState::Sufficient,
+    }
 }
 
 /// A file as the backend lists it.

@@ -89,7 +89,7 @@ pub struct S3Settings {
     /// The access key of the server.
     pub access_key_id: Option<String>,
     pub access_key_secret: Option<String>,
-    /// Whether the host of signatures may come from `X-Forwarded-Host`.
+    /// Whether the host of signatures may come from `Forwarded`, too.
     pub allows_forwarded_host: bool,
 }
 

@@ -14,7 +14,7 @@ use image::{
 
 use super::limits::ImageLimits;
 use super::options::{Format, Resize, Transformation};
-use super::png::with_right_checksums;
+use super::png::{with_right_checksums, without_profiles_of_icons};
 
 /// The quality of JPEG when none is asked for: that of imgproxy.
 const JPEG_QUALITY: u8 = 80;
@@ -24,6 +24,8 @@ const WEBP_QUALITY: u8 = 79;
 const BYTES_PER_PIXEL: u64 = 4;
 /// The memory that decoding may need besides the pixels, in bytes.
 const DECODER_MEMORY: u64 = 64 * 1024 * 1024;
+/// The largest colour profile of a result, in bytes. That of a file may be packed a thousandfold.
+const MAXIMUM_PROFILE: usize = 4 * 1024 * 1024;
 
 /// A result.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,7 +79,8 @@ pub(super) fn render(
     if is_svg(source) {
         return Ok(RenderedImage { content: source.to_vec(), media_type: "image/svg+xml" });
     }
-    let source = decode(&with_right_checksums(source), limits)?;
+    let source = without_profiles_of_icons(source).ok_or(RenderProblem::Unsupported)?;
+    let source = decode(&with_right_checksums(&source), limits)?;
     let image = resize(&source.image, transformation, limits)?;
     let wants_webp = match transformation.format {
         Some(Format::Webp) => true,
@@ -88,7 +91,12 @@ pub(super) fn render(
 }
 
 fn decode(source: &[u8], limits: ImageLimits) -> Result<Source, RenderProblem> {
-    let reader = ImageReader::new(Cursor::new(source)).with_guessed_format().map_err(|_| RenderProblem::Unsupported)?;
+    let mut reader =
+        ImageReader::new(Cursor::new(source)).with_guessed_format().map_err(|_| RenderProblem::Unsupported)?;
+    // What a PNG has packed is unpacked before its size is known.
+    let mut opening = Limits::no_limits();
+    opening.max_alloc = Some(DECODER_MEMORY);
+    reader.limits(opening);
     let format = reader.format().ok_or(RenderProblem::Unsupported)?;
     let mut decoder = reader.into_decoder().map_err(|error| problem(&error))?;
     let (width, height) = decoder.dimensions();
@@ -100,7 +108,7 @@ fn decode(source: &[u8], limits: ImageLimits) -> Result<Source, RenderProblem> {
     decoding.max_alloc = Some(decoder.total_bytes().saturating_add(DECODER_MEMORY));
     decoder.set_limits(decoding).map_err(|error| problem(&error))?;
     let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
-    let profile = decoder.icc_profile().unwrap_or_default();
+    let profile = decoder.icc_profile().unwrap_or_default().filter(|profile| profile.len() <= MAXIMUM_PROFILE);
     let mut image = DynamicImage::from_decoder(decoder).map_err(|error| problem(&error))?;
     image.apply_orientation(orientation);
     // Sixteen bits and floating point numbers are more than any result has.
@@ -361,6 +369,27 @@ mod tests {
         let svg = b"<?xml version=\"1.0\"?><svg xmlns=\"http://www.w3.org/2000/svg\"/>";
         let passed = render(svg, &options(5, 5, Resize::Cover), true, ImageLimits::default()).unwrap();
         assert_eq!(passed.media_type, "image/svg+xml");
+    }
+
+    /// The colour profile of a result of a picture that has one of this size.
+    fn profile_behind(size: usize) -> Result<Option<usize>, RenderProblem> {
+        let mut bytes = Vec::new();
+        let mut encoder = PngEncoder::new(&mut bytes);
+        encoder.set_icc_profile(vec![0; size]).unwrap();
+        encoder.write_image(&[0; 3], 1, 1, ExtendedColorType::Rgb8).unwrap();
+        assert!(bytes.len() < size / 100, "the picture is small: {}", bytes.len());
+        let rendered = render(&bytes, &Transformation::default(), false, ImageLimits::default())?;
+        let mut decoder =
+            ImageReader::new(Cursor::new(rendered.content)).with_guessed_format().unwrap().into_decoder().unwrap();
+        Ok(decoder.icc_profile().unwrap().map(|profile| profile.len()))
+    }
+
+    #[test]
+    fn profiles_that_are_bombs_are_not_kept() {
+        assert_eq!(profile_behind(1_000_000), Ok(Some(1_000_000)));
+        for size in [16_000_000, 100_000_000] {
+            assert!(matches!(profile_behind(size), Ok(None) | Err(_)), "{size}");
+        }
     }
 
     proptest! {

@@ -9,6 +9,7 @@ use futures::{Stream, StreamExt};
 use multer::{Constraints, Field, Multipart, SizeLimit};
 use serde_json::Value;
 
+use super::form_body::{FormBody, LongPartHead, Unused};
 use crate::backend::ContentError;
 use crate::error::Error;
 
@@ -25,6 +26,7 @@ const MAXIMUM_PARTS: usize = 1000;
 #[derive(Debug)]
 pub(super) struct Form {
     multipart: Multipart<'static>,
+    unused: Unused,
     fields: FormFields,
     has_file: bool,
     /// The number of parts besides the file.
@@ -47,6 +49,7 @@ pub(super) struct FormFields {
 pub(super) struct FormFile {
     pub(super) mime_type: String,
     field: Field<'static>,
+    unused: Unused,
 }
 
 impl FormFields {
@@ -70,6 +73,9 @@ fn translate(error: multer::Error) -> Error {
         multer::Error::IncompleteStream
         | multer::Error::IncompleteFieldData { .. }
         | multer::Error::IncompleteHeaders => Error::no_content("Unexpected end of form"),
+        multer::Error::StreamReadFailed(cause) if cause.is::<LongPartHead>() => {
+            Error::no_content("Malformed part header").because(cause)
+        }
         multer::Error::StreamReadFailed(cause) => {
             Error::no_content("Request stream closed before upload could begin").because(cause)
         }
@@ -86,9 +92,10 @@ impl Form {
         let boundary = multer::parse_boundary(content_type).map_err(translate)?;
         // The size of the file is limited where it is stored.
         let sizes = SizeLimit::new().whole_stream(u64::MAX).per_field(u64::MAX);
-        let multipart =
-            Multipart::with_constraints(body.into_data_stream(), boundary, Constraints::new().size_limit(sizes));
-        Ok(Self { multipart, fields: FormFields::default(), has_file: false, others: 0, ignored: 0 })
+        let unused = Unused::default();
+        let body = FormBody::new(body, unused.clone());
+        let multipart = Multipart::with_constraints(body, boundary, Constraints::new().size_limit(sizes));
+        Ok(Self { multipart, unused, fields: FormFields::default(), has_file: false, others: 0, ignored: 0 })
     }
 
     /// Reads fields up to the file.
@@ -97,6 +104,7 @@ impl Form {
     /// 400: the form is malformed or has too many parts. 413: a field is too large.
     pub(super) async fn find_file(&mut self) -> Result<Option<FormFile>, Error> {
         while let Some(field) = self.multipart.next_field().await.map_err(translate)? {
+            self.unused.clear();
             if field.file_name().is_some()
                 || field.content_type().is_some_and(|kind| kind.essence_str() == "application/octet-stream")
             {
@@ -104,7 +112,7 @@ impl Form {
                     self.has_file = true;
                     // The default of RFC 7578 §4.4.
                     let mime_type = field.content_type().map_or("text/plain", |kind| kind.essence_str()).to_owned();
-                    return Ok(Some(FormFile { mime_type, field }));
+                    return Ok(Some(FormFile { mime_type, field, unused: self.unused.clone() }));
                 }
                 self.ignore(field).await?;
             } else if self.others < MAXIMUM_FIELDS {
@@ -122,6 +130,7 @@ impl Form {
 
     async fn ignore(&mut self, mut field: Field<'static>) -> Result<(), Error> {
         while let Some(part) = field.chunk().await.map_err(translate)? {
+            self.unused.clear();
             self.ignored += part.len();
             if self.ignored > MAXIMUM_IGNORED {
                 return Err(Error::no_content("reach parts limit"));
@@ -134,6 +143,7 @@ impl Form {
         let name = field.name().unwrap_or_default().to_owned();
         let mut value = Vec::new();
         while let Some(part) = field.chunk().await.map_err(translate)? {
+            self.unused.clear();
             if value.len() + part.len() > MAXIMUM_FIELD {
                 return Err(Error::too_large_part("user_metadata"));
             }
@@ -170,10 +180,13 @@ impl Stream for FormFile {
     type Item = Result<Bytes, ContentError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.field.poll_next_unpin(context).map_err(|error| {
+        let polled = self.field.poll_next_unpin(context).map_err(|error| {
             tracing::debug!(%error, "the form of an upload ended early");
             ContentError::Incomplete
-        })
+        });
+        // Of content the parser keeps nothing but what may be a boundary.
+        self.unused.clear();
+        polled
     }
 }
 

@@ -3,6 +3,7 @@
 mod access;
 pub(crate) mod content;
 mod form;
+pub(crate) mod form_body;
 mod header_fields;
 mod list;
 pub(crate) mod list_v2;

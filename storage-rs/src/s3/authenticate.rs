@@ -82,7 +82,9 @@ pub(super) fn verify_signature(
 /// The paths that the client may have signed: with prefixes that a proxy removed, and without.
 fn paths(call: &Call) -> Vec<String> {
     let config = call.storage.config();
-    let forwarded = call.header("x-forwarded-prefix").unwrap_or_default();
+    // A prefix with the root of the protocol is the beginning of a path that was signed for another object.
+    let is_before_root = |prefix: &&str| prefix.split('/').all(|segment| segment != "s3");
+    let forwarded = call.header("x-forwarded-prefix").filter(is_before_root).unwrap_or_default();
     let mut paths: Vec<String> = vec![call.parts.uri.path().to_owned()];
     for prefix in [config.s3.prefix.as_str(), config.prefix.as_str(), forwarded, ""] {
         let path = format!("{}{}", prefix.trim_end_matches('/'), call.path);
@@ -100,6 +102,9 @@ fn hosts(call: &Call) -> Vec<String> {
     hosts.extend(configured.and_then(|url| Some(url.authority()?.as_str().to_owned())));
     hosts.extend(call.header("host").map(str::to_owned));
     hosts.extend(call.parts.uri.authority().map(|authority| authority.as_str().to_owned()));
+    if call.storage.config().s3.allows_forwarded_host {
+        hosts.extend(call.header("forwarded").and_then(forwarded_host));
+    }
     if let Some(host) = call.header("x-forwarded-host") {
         hosts.push(host.to_ascii_lowercase());
         if let Some(port) = call.header("x-forwarded-port") {
@@ -109,6 +114,14 @@ fn hosts(call: &Call) -> Vec<String> {
     }
     hosts.dedup();
     hosts
+}
+
+/// The first host that a header `Forwarded` names (RFC 7239 §5.3).
+fn forwarded_host(header: &str) -> Option<String> {
+    header.split([',', ';']).find_map(|parameter| {
+        let (name, value) = parameter.trim().split_once('=')?;
+        name.eq_ignore_ascii_case("host").then(|| value.trim_matches('"').to_ascii_lowercase())
+    })
 }
 
 impl Signed {

@@ -32,6 +32,68 @@ struct WantedPart {
     etag: String,
 }
 
+/// Bytes of an upload that are reserved for a part. They are given back when nobody needs them.
+struct Reservation {
+    uploads: Uploads,
+    upload: UploadRow,
+    bytes: i64,
+}
+
+impl Reservation {
+    async fn take(uploads: Uploads, upload: UploadRow, bytes: i64, maximum: u64) -> Result<Self, Error> {
+        uploads.reserve(upload.clone(), bytes, maximum).await?;
+        Ok(Self { uploads, upload, bytes })
+    }
+
+    /// Writes the row of a part whose file is there.
+    async fn spend(self, part: PartRow, owner: Option<String>) -> Result<PartRow, Error> {
+        let (storage, target) = (Arc::clone(&self.uploads.storage), self.upload.target.clone());
+        let former = match self.uploads.insert_part(&self.upload, &part, owner.as_deref()).await {
+            Ok(former) => former,
+            Err(error) => {
+                // After a lost connection the row may be there: the sweeper decides.
+                if !error.may_have_happened {
+                    storage.delete_files(&[part_file(&target, &part.id)]).await;
+                }
+                self.reduce(0).await;
+                return Err(error);
+            }
+        };
+        let files: Vec<FileKey> = former.iter().map(|part| part_file(&target, &part.id)).collect();
+        storage.delete_files(&files).await;
+        self.reduce(part.size - former.iter().map(|part| part.size).sum::<i64>()).await;
+        Ok(part)
+    }
+
+    /// Gives back all bytes but these.
+    async fn reduce(mut self, needed: i64) {
+        let surplus = std::mem::take(&mut self.bytes) - needed;
+        if surplus != 0 {
+            give_back(&self.uploads, &self.upload, surplus).await;
+        }
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        if self.bytes != 0 {
+            let uploads = Uploads { storage: Arc::clone(&self.uploads.storage), scope: self.uploads.scope.clone() };
+            let (upload, bytes) = (self.upload.clone(), self.bytes);
+            tokio::spawn(async move { give_back(&uploads, &upload, bytes).await });
+        }
+    }
+}
+
+async fn give_back(uploads: &Uploads, upload: &UploadRow, bytes: i64) {
+    let result = match uploads.find(&upload.id, &upload.target).await {
+        Ok(current) => uploads.reserve(current, -bytes, u64::MAX).await,
+        Err(error) => Err(error),
+    };
+    if let Err(error) = result {
+        tracing::warn!(cause = error.cause, "the reserved bytes of a multipart upload stay too many");
+    }
+}
+
 fn missing_parameter(name: &str) -> Error {
     Error::new(Code::MissingParameter, 400, format!("Missing Required Parameter {name}"))
 }
@@ -122,7 +184,7 @@ impl Request {
         Ok(S3Answer::new(StatusCode::OK).with("etag", &etag).with("access-control-expose-headers", "etag"))
     }
 
-    /// Stores a part: its bytes are reserved before, and given back when it does not become one.
+    /// Stores a part: its bytes are reserved before, and given back when it does not become one, also when the client is gone.
     async fn store_part(
         &self,
         upload: &UploadRow,
@@ -131,46 +193,21 @@ impl Request {
         maximum: u64,
         content: Content,
     ) -> Result<PartRow, Error> {
-        let uploads = self.uploads();
-        let reserved = i64::try_from(length).map_err(|_| Error::too_large())?;
-        uploads.reserve(upload.clone(), reserved, maximum).await?;
-        match self.write_part(&uploads, upload, number, content).await {
-            Ok((part, former)) => {
-                let files: Vec<FileKey> = former.iter().map(|part| part_file(&self.target, &part.id)).collect();
-                self.call.storage.delete_files(&files).await;
-                let surplus = former.iter().map(|part| part.size).sum::<i64>() + reserved - part.size;
-                if surplus != 0 {
-                    self.give_back(&uploads, upload, surplus).await;
-                }
-                Ok(part)
-            }
-            Err(error) => {
-                self.give_back(&uploads, upload, reserved).await;
-                Err(error)
-            }
-        }
-    }
-
-    async fn give_back(&self, uploads: &Uploads, upload: &UploadRow, bytes: i64) {
-        let result = match uploads.find(&upload.id, &upload.target).await {
-            Ok(current) => uploads.reserve(current, -bytes, u64::MAX).await,
-            Err(error) => Err(error),
-        };
-        if let Err(error) = result {
-            tracing::warn!(cause = error.cause, "the reserved bytes of a multipart upload stay too many");
-        }
-    }
-
-    async fn write_part(
-        &self,
-        uploads: &Uploads,
-        upload: &UploadRow,
-        number: i32,
-        content: Content,
-    ) -> Result<(PartRow, Vec<PartRow>), Error> {
+        let bytes = i64::try_from(length).map_err(|_| Error::too_large())?;
+        let reservation = complete(Reservation::take(self.uploads(), upload.clone(), bytes, maximum)).await?;
         let id = write::new_version();
         let file = part_file(&self.target, &id);
-        let facts = self.call.storage.backend().put(&file, &ContentHeaders::default(), content).await?;
+        let facts = match self.call.storage.backend().put(&file, &ContentHeaders::default(), content).await {
+            Ok(facts) => facts,
+            Err(error) => {
+                let giving_back = async move {
+                    reservation.reduce(0).await;
+                    Ok(())
+                };
+                complete(giving_back).await?;
+                return Err(error.into());
+            }
+        };
         let part = PartRow {
             id,
             number,
@@ -178,13 +215,7 @@ impl Request {
             size: i64::try_from(facts.size).map_err(|_| Error::too_large())?,
             created_at: format_milliseconds(facts.last_modified),
         };
-        match uploads.insert_part(upload, &part, self.call.caller.owner.as_deref()).await {
-            Ok(former) => Ok((part, former)),
-            Err(error) => {
-                self.call.storage.delete_files(&[file]).await;
-                Err(error)
-            }
-        }
+        complete(reservation.spend(part, self.call.caller.owner.clone())).await
     }
 
     pub(super) async fn upload_part_copy(self) -> Result<S3Answer, Error> {

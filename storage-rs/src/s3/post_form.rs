@@ -15,14 +15,15 @@ use super::upload::{Announced, store};
 use crate::backend::{ContentError, ContentHeaders};
 use crate::error::{Code, Error};
 use crate::objects::content::LimitedContent;
+use crate::objects::form_body::{FormBody, Unused};
 use crate::request::Call;
 use crate::signature::Signature;
 use crate::target::Target;
 
 /// The most fields of a form.
 const MAXIMUM_FIELDS: usize = 20;
-/// The largest field of a form, in bytes.
-const MAXIMUM_FIELD: usize = 1024 * 1024;
+/// The most bytes of all fields of a form: nobody has signed them when they are read.
+const MAXIMUM_SIZE: usize = 1024 * 1024;
 
 impl From<PolicyProblem> for Error {
     fn from(problem: PolicyProblem) -> Self {
@@ -40,20 +41,24 @@ pub(super) async fn post_object(mut call: Call, target: Target, body: Body) -> R
     let boundary = multer::parse_boundary(call.header("content-type").unwrap_or_default()).map_err(malformed)?;
     let sizes = SizeLimit::new().whole_stream(u64::MAX).per_field(u64::MAX);
     let constraints = Constraints::new().size_limit(sizes);
-    let mut form = Multipart::with_constraints(body.into_data_stream(), boundary, constraints);
-    let mut fields = BTreeMap::new();
+    let unused = Unused::default();
+    let mut form = Multipart::with_constraints(FormBody::new(body, unused.clone()), boundary, constraints);
+    let (mut fields, mut size) = (BTreeMap::new(), 0);
     let file = loop {
         let Some(mut field) = form.next_field().await.map_err(malformed)? else {
             return Err(Error::invalid_request("Invalid Parameter Missing file"));
         };
+        unused.clear();
         if field.file_name().is_some() {
             break field;
         }
         let name = field.name().unwrap_or_default().to_ascii_lowercase();
         let mut value = Vec::new();
         while let Some(part) = field.chunk().await.map_err(malformed)? {
+            unused.clear();
             value.extend_from_slice(&part);
-            if value.len() > MAXIMUM_FIELD {
+            size += part.len();
+            if size > MAXIMUM_SIZE {
                 return Err(Error::too_large_part("field"));
             }
         }
@@ -81,7 +86,10 @@ pub(super) async fn post_object(mut call: Call, target: Target, body: Body) -> R
         length: None,
         replaces: true,
     };
-    let content = file.map(|part| part.map_err(|_| ContentError::Incomplete));
+    let content = file.map(move |part| {
+        unused.clear();
+        part.map_err(|_| ContentError::Incomplete)
+    });
     let etag = store(&call, announced, Some(sizes), |_, limit| Ok(LimitedContent::new(content, limit).boxed())).await?;
     let status = match find("success_action_status").as_deref() {
         Some("201") => StatusCode::CREATED,

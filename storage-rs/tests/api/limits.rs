@@ -1,6 +1,7 @@
 //! Limits of number, rate and room, which clients are told with a time after which they may try again.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::body::Body;
@@ -280,4 +281,68 @@ async fn uploads_beyond_the_quota_are_refused_before_their_content_is_read() {
     let stored = send(&api.storage, "POST", "/object/b/small", &small, "x".repeat(2000)).await;
     assert_eq!(stored.status(), StatusCode::OK, "{stored:?}");
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+const BLOCK: usize = 64 * 1024;
+
+/// A form that begins with `start`, goes on with so many blocks and is there at once, and a counter of the bytes that were read
+/// of it.
+fn large_form(
+    start: &'static str,
+    blocks: usize,
+    block: impl Fn(usize) -> String + Send + 'static,
+) -> (Body, Arc<AtomicUsize>) {
+    let read = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&read);
+    let blocks = futures::stream::iter(0..blocks).map(move |number| Bytes::from(block(number)));
+    let blocks = futures::stream::iter([Bytes::from_static(start.as_bytes())]).chain(blocks);
+    let body = Body::from_stream(blocks.map(move |bytes| {
+        counter.fetch_add(bytes.len(), Ordering::Relaxed);
+        Ok::<_, std::io::Error>(bytes)
+    }));
+    (body, read)
+}
+
+/// Forms of which a server that reads on keeps everything in memory.
+#[tokio::test]
+async fn forms_are_not_read_beyond_their_limits() {
+    let api = start(&[]).await;
+    let limited = json!({"name": "small", "file_size_limit": 100_000}).to_string();
+    send(&api.storage, "POST", "/bucket", &JSON, limited).await;
+    let kind = [("content-type", "multipart/form-data; boundary=x")];
+    let filler = |_| "x".repeat(BLOCK);
+    let file = "--x\r\nContent-Disposition: form-data; name=\"\"; filename=\"a\"\r\n\r\n";
+    let field = |number| {
+        let value = "x".repeat(1_000_000);
+        format!("\r\n--x\r\nContent-Disposition: form-data; name=\"{number}\"\r\n\r\n{value}")
+    };
+    for (path, start, is_field) in [
+        ("/object/b/a", "", false),
+        ("/object/b/a", "--x\r\nContent-Disposition: form-data; name=\"", false),
+        ("/object/small/a", file, false),
+        ("/s3/b", "", false),
+        ("/s3/b", "--x\r\nContent-Disposition: form-data; name=\"", false),
+        ("/s3/b", "", true),
+    ] {
+        let (body, read) = if is_field { large_form(start, 60, field) } else { large_form(start, 1000, filler) };
+        let refused = send(&api.storage, "POST", path, &kind, body).await;
+        let read = read.load(Ordering::Relaxed);
+        assert!(refused.status().is_client_error(), "{path} {start}: {refused:?}");
+        assert!(read < 4 * 1024 * 1024, "{read} bytes of {path} {start} were read");
+    }
+    assert_eq!(api.count_files(), 0);
+}
+
+/// A form of many blocks is taken as a whole.
+#[tokio::test]
+async fn large_form_is_stored() {
+    let api = start(&[("FILE_SIZE_LIMIT", "100000000")]).await;
+    let file = "--x\r\nContent-Disposition: form-data; name=\"\"; filename=\"a\"\r\n\r\n";
+    let block = |number| if number == 1000 { "\r\n--x--\r\n".to_owned() } else { "y".repeat(BLOCK) };
+    let (body, _) = large_form(file, 1001, block);
+    let kind = [("content-type", "multipart/form-data; boundary=x")];
+    let stored = send(&api.storage, "POST", "/object/b/a", &kind, body).await;
+    assert_eq!(stored.status(), StatusCode::OK, "{stored:?}");
+    let read = api.send("GET", "/object/b/a", Body::empty()).await;
+    assert!(read.body().len() == 1000 * BLOCK && read.body().iter().all(|byte| *byte == b'y'));
 }

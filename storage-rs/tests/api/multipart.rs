@@ -322,3 +322,45 @@ async fn upload_without_space_is_refused_with_a_status_of_its_own() {
     assert_eq!(completed.status(), StatusCode::OK, "{completed:?}");
     assert_one_object(&api, "hello world").await;
 }
+
+/// The bytes that are reserved for the parts of all uploads.
+async fn reserved(api: &TestApi) -> i64 {
+    let sum = "SELECT coalesce(sum(in_progress_size), 0)::bigint FROM storage.s3_multipart_uploads";
+    api.admin.query_one(sum, &[]).await.unwrap().get(0)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn part_whose_client_hangs_up_reserves_nothing() {
+    let api = TestApi::start(&[]).await;
+    api.admin
+        .batch_execute("INSERT INTO storage.buckets (id, name, file_size_limit) VALUES ('b', 'b', 1000)")
+        .await
+        .unwrap();
+    let id = begin_upload(&api, "a.txt", &[]).await;
+    let target = format!("/s3/b/a.txt?partNumber=1&uploadId={id}");
+    let mut headers = vec![("host".to_owned(), "localhost".to_owned())];
+    sign(&SIGNER, "PUT", &target, &mut headers, b"");
+    let mut part = Request::put(&target).header("content-length", 800);
+    for (name, value) in &headers {
+        part = part.header(name, value);
+    }
+    let silent = Body::from_stream(futures::stream::pending::<Result<Bytes, std::io::Error>>());
+    let hanging = tokio::spawn({
+        let (storage, part) = (Arc::clone(&api.storage), part.body(silent).unwrap());
+        async move { storage.handle(part).await }
+    });
+    let wait_for = async |bytes: i64| {
+        let started = std::time::Instant::now();
+        while reserved(&api).await != bytes {
+            assert!(started.elapsed() < std::time::Duration::from_secs(30), "{bytes} bytes are reserved");
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+    };
+    wait_for(800).await;
+    hanging.abort();
+    assert!(hanging.await.unwrap_err().is_cancelled());
+    wait_for(0).await;
+    let again = request(&api.storage, "PUT", &target, &"x".repeat(800)).await;
+    assert_eq!(again.status(), StatusCode::OK, "{again:?}");
+    assert_eq!((reserved(&api).await, api.count_files()), (800, 1));
+}

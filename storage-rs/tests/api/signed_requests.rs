@@ -57,6 +57,46 @@ async fn headers_that_are_not_signed_are_refused() {
     }
 }
 
+/// The path of a proxy in front cannot make a signature of one object that of another.
+#[tokio::test]
+async fn signature_is_for_one_object_whatever_the_prefix() {
+    let api = start().await;
+    let get = async |prefix: &str, signed: &str, target: &str| {
+        let mut headers = vec![("host".to_owned(), "files.example.com".to_owned())];
+        sign(&SIGNER, "GET", signed, &mut headers, b"");
+        let mut request = Request::get(target).header("x-forwarded-prefix", prefix);
+        for (name, value) in &headers {
+            request = request.header(name, value);
+        }
+        api.storage.handle(request.body(Body::empty()).unwrap()).await.status()
+    };
+    let secret = "/s3/closed/secret.txt";
+    for prefix in ["/s3/open/own", "/storage/v1/s3/open", "/s3"] {
+        let refused = get(prefix, &format!("{prefix}{secret}"), secret).await;
+        assert_eq!(refused, StatusCode::FORBIDDEN, "{prefix}");
+    }
+    for prefix in ["/storage/v1", "/proxy/of/s3-files", ""] {
+        assert_eq!(get(prefix, &format!("{prefix}{secret}"), secret).await, StatusCode::OK, "{prefix}");
+    }
+}
+
+#[tokio::test]
+async fn host_in_the_header_of_a_proxy_counts_where_the_settings_say_so() {
+    for (setting, status) in [("true", StatusCode::OK), ("false", StatusCode::FORBIDDEN)] {
+        let api = start_with(&[("S3_ALLOW_FORWARDED_HEADER", setting)]).await;
+        let target = "/s3/closed/secret.txt";
+        let mut headers = vec![("host".to_owned(), "files.example.com".to_owned())];
+        sign(&SIGNER, "GET", target, &mut headers, b"");
+        let forwarded = "for=192.0.2.1;proto=https;Host=\"files.example.com\"";
+        let mut request = Request::get(target).header("host", "inside:5000").header("forwarded", forwarded);
+        for (name, value) in headers.iter().filter(|(name, _)| name != "host") {
+            request = request.header(name, value);
+        }
+        let answer = api.storage.handle(request.body(Body::empty()).unwrap()).await;
+        assert_eq!(answer.status(), status, "{setting}");
+    }
+}
+
 #[tokio::test]
 async fn signed_url_of_a_transformed_image_does_not_open_its_source() {
     let key = ("JWT_JWKS", r#"{"keys":[],"urlSigningKey":{"kty":"oct","k":"c2VjcmV0LW9mLXVybHM","alg":"HS256"}}"#);

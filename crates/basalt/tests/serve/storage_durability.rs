@@ -1,9 +1,12 @@
 //! `basalt storage` that is killed during uploads, and its memory during large ones.
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::process::{Command, Output};
 use std::time::Duration;
 
+use flate2::write::{DeflateEncoder, ZlibEncoder};
+use flate2::{Compression, Crc};
 use futures::StreamExt;
 use reqwest::{Body, Method, StatusCode};
 use serde_json::json;
@@ -23,6 +26,10 @@ const MORE_MEMORY: u64 = 16 * 1024;
 /// The size of the picture, in MiB, and how many requests transform it at the same time.
 const IMAGE: usize = 40;
 const IMAGES: usize = 20;
+
+/// The size of an unpacked colour profile that is 1.5 MB in its file, in MiB, and how much more memory such a file may need, in KiB.
+const PROFILE: usize = 1500;
+const MORE_MEMORY_OF_PROFILE: u64 = 256 * 1024;
 
 /// A database and a folder for files.
 struct Place {
@@ -211,4 +218,54 @@ async fn images_that_wait_for_their_turn_are_not_in_memory() {
     // A buffer that grows is there twice for a moment, and the allocator keeps one for the next.
     let most = (turns as u64 + 3) * IMAGE as u64 * 1024;
     assert!(more <= most, "{more} KiB more than {before} KiB");
+}
+
+/// A chunk of a PNG (ISO/IEC 15948 §5.3).
+fn chunk(kind: [u8; 4], data: &[u8]) -> Vec<u8> {
+    let mut checksum = Crc::new();
+    checksum.update(&kind);
+    checksum.update(data);
+    let length = u32::try_from(data.len()).expect("a small chunk");
+    [&length.to_be_bytes(), &kind[..], data, &checksum.sum().to_be_bytes()].concat()
+}
+
+/// A picture of one pixel with a colour profile of so many MiB.
+fn picture_with_profile(size: usize) -> Vec<u8> {
+    let mut block = DeflateEncoder::new(Vec::new(), Compression::best());
+    block.write_all(&vec![0; 1 << 20]).expect("a Vec takes bytes");
+    block.flush().expect("a Vec takes bytes");
+    let blocks = block.get_ref().repeat(size);
+    // The checksum of zeros is their number (RFC 1950 §9).
+    let number = u32::try_from((size << 20) % 65_521).expect("a small number");
+    let checksum = ((number << 16) | 1).to_be_bytes();
+    let profile = [&b"p\0\0\x78\x9c"[..], &blocks, &[3, 0], &checksum].concat();
+    let mut pixel = ZlibEncoder::new(Vec::new(), Compression::fast());
+    pixel.write_all(&[0, 1, 2, 3, 4]).expect("a Vec takes bytes");
+    let pixel = pixel.finish().expect("a Vec takes bytes");
+    let head = chunk(*b"IHDR", &[0, 0, 0, 1, 0, 0, 0, 1, 8, 6, 0, 0, 0]);
+    [&b"\x89PNG\r\n\x1a\n"[..], &head, &chunk(*b"iCCP", &profile), &chunk(*b"IDAT", &pixel), &chunk(*b"IEND", b"")]
+        .concat()
+}
+
+#[tokio::test]
+async fn packed_profiles_of_pictures_and_icons_stay_packed() {
+    let place = Place::new();
+    let variables = [place.backend(), vec![("IMAGE_TRANSFORMATION_ENABLED", "true".to_owned())]].concat();
+    let server = StorageServer::start(&place.owner, variables).await;
+    create_bucket(&server).await;
+    let picture = picture_with_profile(PROFILE);
+    let length = u32::try_from(picture.len()).expect("a small picture").to_le_bytes();
+    let icon_head = [&[0, 0, 1, 0, 1, 0, 1, 1, 0, 0, 1, 0, 32, 0][..], &length, &[22, 0, 0, 0]].concat();
+    let icon = [icon_head, picture.clone()].concat();
+    let plain = picture_with_profile(0);
+    for (name, content) in [("plain.png", plain), ("picture.png", picture), ("icon.ico", icon)] {
+        let request = server.request(Method::POST, &format!("/object/kept/{name}")).header("content-type", "image/png");
+        assert_eq!(request.body(content).send().await.expect("a response").status(), StatusCode::OK, "{name}");
+        let before = memory(server.process(), "VmHWM:");
+        let path = format!("/render/image/authenticated/kept/{name}?width=20");
+        let rendered = server.request(Method::GET, &path).send().await.expect("a response");
+        assert_eq!(rendered.status(), StatusCode::OK, "{name}: {:?}", rendered.text().await);
+        let more = memory(server.process(), "VmHWM:").saturating_sub(before);
+        assert!(more <= MORE_MEMORY_OF_PROFILE, "{name}: {more} KiB more than {before} KiB");
+    }
 }

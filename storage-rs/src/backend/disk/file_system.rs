@@ -25,11 +25,12 @@ pub(super) fn synchronise(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// Deletes a file that may be gone already.
-pub(super) fn remove(path: &Path) -> io::Result<()> {
+/// Deletes a file that may be gone already; returns whether it was there.
+pub(super) fn remove(path: &Path) -> io::Result<bool> {
     match fs::remove_file(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        result => result,
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
     }
 }
 

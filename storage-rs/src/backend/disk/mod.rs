@@ -81,6 +81,15 @@ impl DiskBackend {
     }
 }
 
+/// Reads the space of the store in a folder without opening it: a folder that does not exist has no files, on the file system
+/// of the folder above. All files are measured.
+///
+/// # Errors
+/// A folder cannot be read.
+pub fn read_space(root: &Path, quota: Option<u64>) -> io::Result<Space> {
+    room::read_closed(root, quota)
+}
+
 impl Backend for DiskBackend {
     fn put<'a>(
         &'a self,

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use super::file_system::remove;
@@ -22,6 +22,8 @@ pub(super) struct Room {
     folders: Vec<PathBuf>,
     quota: Option<u64>,
     usage: Mutex<Option<Usage>>,
+    /// Held while files are measured, so that one thread at a time does it.
+    measuring: Mutex<()>,
 }
 
 /// What files take.
@@ -40,7 +42,7 @@ impl Usage {
 impl Room {
     pub(super) fn new(folders: &Folders, quota: Option<u64>) -> Self {
         let folders = [&folders.objects, &folders.incoming, &folders.uploads].map(Clone::clone).to_vec();
-        Self { folders, quota, usage: Mutex::default() }
+        Self { folders, quota, usage: Mutex::default(), measuring: Mutex::default() }
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Usage>> {
@@ -106,27 +108,49 @@ impl Room {
 
     fn check_file_system(&self, bytes: u64) -> io::Result<()> {
         let (total, available) = read_file_system(&self.folders[0])?;
-        let stays_free = (total / FREE_PART).min(MOST_FREE);
-        if available < bytes.saturating_add(stays_free) {
+        if available < bytes.saturating_add(reserve(total)) {
             return Err(io::Error::from(io::ErrorKind::StorageFull));
         }
         Ok(())
     }
 
-    /// The space of the file system and what the files take of it, which is measured anew from time to time.
+    /// The space of the file system and what the files take of it, which is measured anew from time to time. While another
+    /// thread measures, it is what was known before.
     pub(super) fn space(&self) -> io::Result<Space> {
         let (total, available) = read_file_system(&self.folders[0])?;
-        let known = *self.lock();
-        let used = if let Some(usage) = known.filter(|usage| usage.is_recent()) {
-            usage
-        } else {
+        let mut known = *self.lock();
+        if !known.is_some_and(Usage::is_recent)
+            && let Some(_measuring) = self.begin_measuring()
+        {
             // Uploads go on meanwhile; what they write counts either now or when it is measured the next time.
             let measured = self.measure()?;
             *self.lock() = Some(measured);
-            measured
-        };
-        Ok(Space { total, available, used: Some(used.bytes), quota: self.quota })
+            known = Some(measured);
+        }
+        let used = known.map(|usage| usage.bytes);
+        Ok(Space { total, available, reserved: reserve(total), used, quota: self.quota })
     }
+
+    fn begin_measuring(&self) -> Option<MutexGuard<'_, ()>> {
+        match self.measuring.try_lock() {
+            Ok(guard) => Some(guard),
+            Err(TryLockError::Poisoned(guard)) => Some(guard.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+}
+
+/// What stays free of a file system of this size.
+fn reserve(total: u64) -> u64 {
+    (total / FREE_PART).min(MOST_FREE)
+}
+
+/// The space of a store that is not open, and may not exist yet. Nothing is created.
+pub(super) fn read_closed(root: &Path, quota: Option<u64>) -> io::Result<Space> {
+    let existing = root.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("/"));
+    let (total, available) = read_file_system(existing)?;
+    let used = if root.exists() { measure(root)? } else { 0 };
+    Ok(Space { total, available, reserved: reserve(total), used: Some(used), quota })
 }
 
 /// The bytes of a file system, and those that this process may still write.
@@ -158,7 +182,9 @@ fn measure(folder: &Path) -> io::Result<u64> {
 /// Deletes a file that may be gone already, and gives its room back.
 pub(super) fn remove_with_room(room: &Room, path: &Path) -> io::Result<()> {
     let size = fs::symlink_metadata(path).map(|metadata| metadata.len()).unwrap_or_default();
-    remove(path)?;
-    room.give_back(size);
+    // Of several that delete it at once one gives the room back.
+    if remove(path)? {
+        room.give_back(size);
+    }
     Ok(())
 }

@@ -61,7 +61,7 @@ impl UploadFiles {
     fn remove(&self) -> io::Result<()> {
         remove_with_room(&self.room, &self.content())?;
         remove(&self.digest())?;
-        remove(&self.description())
+        remove(&self.description()).map(drop)
     }
 }
 

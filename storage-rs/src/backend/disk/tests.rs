@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures::{StreamExt, TryStreamExt, stream};
+use futures::{StreamExt, TryStreamExt, future, stream};
 use proptest::prelude::*;
 use uuid::Uuid;
 
@@ -174,6 +174,51 @@ async fn files_take_no_more_than_the_quota() {
     backend.delete(&[key("a", "1"), key("d", "1")]).await.unwrap();
     assert_eq!(used().await, 4);
     backend.put(&key("b", "1"), &headers, content(&[&PART[..]; 3])).await.unwrap();
+}
+
+/// The client is gone when all content has arrived, but is not on the disk yet.
+#[test]
+fn write_that_nobody_waits_for_leaves_nothing() {
+    let runtime = tokio::runtime::Builder::new_current_thread().max_blocking_threads(1).build().unwrap();
+    runtime.block_on(async {
+        let folder = Folder::new("abandoned");
+        let backend = DiskBackend::open_with_quota(&folder.0, Some(1_000_000)).unwrap();
+        let (key, headers) = (key("a", "1"), ContentHeaders::default());
+        let mut put = backend.put(&key, &headers, content(&[b"content"]));
+        assert!((&mut put).now_or_never().is_none());
+        drop(put);
+        // The only thread for such work does this after the write.
+        tokio::task::spawn_blocking(|| ()).await.unwrap();
+        assert!(matches!(backend.head(&key).await, Err(BackendError::NotFound)));
+        assert_eq!(backend.space().await.unwrap().unwrap().used, Some(0));
+        assert_eq!(folder.entries("incoming"), 0);
+    });
+}
+
+#[tokio::test]
+async fn deletions_at_once_give_room_back_once() {
+    let folder = Folder::new("deletions");
+    let headers = ContentHeaders::default();
+    let backend = DiskBackend::open_with_quota(&folder.0, Some(10_000_000)).unwrap();
+    backend.put(&key("kept", "1"), &headers, content(&[&PART[..]; 2])).await.unwrap();
+    let deleted = [key("deleted", "1")];
+    for _ in 0..300 {
+        backend.put(&deleted[0], &headers, content(&[b"1000"])).await.unwrap();
+        future::join_all((0..8).map(|_| backend.delete(&deleted))).await;
+    }
+    assert_eq!(backend.space().await.unwrap().unwrap().used, Some(600_000));
+}
+
+#[tokio::test]
+async fn space_of_a_closed_store_is_read_without_opening_it() {
+    let folder = Folder::new("closed");
+    let root = folder.0.join("below/files");
+    let space = read_space(&root, Some(1000)).unwrap();
+    assert_eq!((space.used, space.quota, folder.0.join("below").exists()), (Some(0), Some(1000), false));
+    assert!(space.total >= space.available && space.reserved > 0);
+    let backend = DiskBackend::open(&root).unwrap();
+    backend.put(&key("a", "1"), &ContentHeaders::default(), content(&[b"content"])).await.unwrap();
+    assert_eq!(read_space(&root, None).unwrap().used, Some(7));
 }
 
 proptest! {

@@ -40,7 +40,7 @@ impl Drop for IncomingFile {
             return;
         }
         match remove(&self.path) {
-            Ok(()) => self.room.give_back(self.size),
+            Ok(_) => self.room.give_back(self.size),
             Err(error) => tracing::warn!(%error, "an interrupted write leaves a file behind"),
         }
     }
@@ -78,13 +78,19 @@ impl IncomingFile {
     }
 
     /// Gives the file its name. It is on the disk before.
-    fn keep(mut self, target: &Path) -> io::Result<FileFacts> {
+    fn name(mut self, target: &Path) -> io::Result<(Self, FileFacts)> {
         self.file.sync_data()?;
         let mut found = facts(&self.file.metadata()?)?;
         found.etag = format!("\"{}\"", hex::encode(std::mem::take(&mut self.digest).finalize()));
-        rename(&self.path, target)?;
+        fs::rename(&self.path, target)?;
+        target.clone_into(&mut self.path);
+        target.parent().map_or(Ok(()), synchronise)?;
+        Ok((self, found))
+    }
+
+    /// Keeps the file: who writes it has got to know that it is there.
+    fn keep(mut self) {
         self.is_kept = true;
-        Ok(found)
     }
 }
 
@@ -149,11 +155,13 @@ pub(super) async fn put(store: Store, target: PathBuf, mut content: Content) -> 
     drop(content);
     let file = writer.finish_write().await?;
     let blocks = blocks.take();
-    block("writing a file", move || {
+    let (file, found) = block("writing a file", move || {
         let file = file.map_or_else(|| IncomingFile::create(&store), Ok)?;
-        file.write(&blocks)?.keep(&target)
+        file.write(&blocks)?.name(&target)
     })
-    .await
+    .await?;
+    file.keep();
+    Ok(found)
 }
 
 /// Copies a file. Files never change, so that the copy is a second name of the same content where that is possible.
@@ -176,7 +184,8 @@ pub(super) fn copy(store: &Store, source: &Path, target: &Path) -> io::Result<Fi
             let mut incoming = IncomingFile::create(store)?;
             incoming.take_room(size)?;
             io::copy(&mut File::open(source)?, &mut incoming.file)?;
-            let found = incoming.keep(target)?;
+            let (incoming, found) = incoming.name(target)?;
+            incoming.keep();
             // The digest is that of no content: only copied bytes went through it.
             Ok(FileFacts { etag: facts(&fs::metadata(target)?)?.etag, ..found })
         }
