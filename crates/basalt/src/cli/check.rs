@@ -12,6 +12,7 @@ use platform::clock::{Clock, SystemClock};
 use platform::entropy::Entropy;
 use serde_json::json;
 
+use super::check_space::StoredFiles;
 use super::process::build_runtime;
 use crate::config_file::{LogFormat, replace_setting_names};
 use crate::database_source::find_binaries;
@@ -46,13 +47,14 @@ pub(super) struct ConfigCheckArguments {
 /// Prints what will fail later, and returns what prevents the start as one error.
 pub(super) fn run(arguments: &ConfigCheckArguments) -> anyhow::Result<ExitCode> {
     if !arguments.json {
-        let (project, problems, lines) = inspect(arguments)?;
-        return print_text(&project, problems, &lines).map(|()| ExitCode::SUCCESS);
+        return print_text(inspect(arguments)?).map(|()| ExitCode::SUCCESS);
     }
     let inspected = inspect(arguments);
-    let (config, problems, notices) = match inspected {
-        Ok((project, problems, lines)) => (Some(project.file.path().to_owned()), problems, lines),
-        Err(error) => (None, vec![problem(&error)], Vec::new()),
+    let (config, problems, notices, stored) = match inspected {
+        Ok(Inspected { project, problems, lines, stored }) => {
+            (Some(project.file.path().to_owned()), problems, lines, stored)
+        }
+        Err(error) => (None, vec![problem(&error)], Vec::new(), None),
     };
     let is_valid = problems.is_empty();
     let problems = problems.iter().map(|problem| json!({ "line": problem.line, "text": problem.text }));
@@ -61,13 +63,26 @@ pub(super) fn run(arguments: &ConfigCheckArguments) -> anyhow::Result<ExitCode> 
         "is_valid": is_valid,
         "problems": problems.collect::<Vec<_>>(),
         "notices": notices,
+        "storage": stored.as_ref().map(StoredFiles::to_json),
     });
     writeln!(std::io::stdout().lock(), "{report}")?;
     Ok(if is_valid { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// What an inspection found.
+struct Inspected {
+    project: Project,
+    /// What prevents the start.
+    problems: Vec<Problem>,
+    /// What will fail later.
+    lines: Vec<String>,
+    /// The stored files in the data folder.
+    stored: Option<StoredFiles>,
+}
+
 /// Prints what will fail later; returns what prevents the start as one error.
-fn print_text(project: &Project, problems: Vec<Problem>, lines: &[String]) -> anyhow::Result<()> {
+fn print_text(inspected: Inspected) -> anyhow::Result<()> {
+    let Inspected { project, problems, lines, stored } = inspected;
     let mut out = std::io::stdout().lock();
     for line in lines {
         writeln!(out, "{line}")?;
@@ -81,14 +96,17 @@ fn print_text(project: &Project, problems: Vec<Problem>, lines: &[String]) -> an
     } else {
         writeln!(out, "there is no config.toml here or above: the defaults are used; `basalt init` writes one")?;
     }
-    writeln!(out, "{}", describe_data_api(project, !matches!(project.database_url(), Ok(None))))?;
+    writeln!(out, "{}", describe_data_api(&project, !matches!(project.database_url(), Ok(None))))?;
+    if let Some(stored) = stored {
+        writeln!(out, "{}", stored.summary())?;
+    }
     Ok(())
 }
 
-/// Returns the project, what prevents its start, and lines about what will fail later.
+/// Returns the project, what prevents its start, lines about what will fail later, and the stored files.
 ///
 /// In JSON, all skipped statements have a line of their own.
-fn inspect(arguments: &ConfigCheckArguments) -> anyhow::Result<(Project, Vec<Problem>, Vec<String>)> {
+fn inspect(arguments: &ConfigCheckArguments) -> anyhow::Result<Inspected> {
     let (project, mut problems) = Project::inspect(&arguments.project)?;
     let config = validate(&project, &mut problems);
     let mut lines: Vec<String> = Vec::new();
@@ -141,8 +159,23 @@ fn inspect(arguments: &ConfigCheckArguments) -> anyhow::Result<(Project, Vec<Pro
         Ok(line) => lines.extend(line),
         Err(error) => problems.push(problem(&error)),
     }
+    let stored = measure_stored_files(&project, &mut lines);
     let problems = project.place_problems(problems);
-    Ok((project, problems, lines))
+    Ok(Inspected { project, problems, lines, stored })
+}
+
+/// Measures the stored files; adds a line if they cannot be read, or if little space is left.
+fn measure_stored_files(project: &Project, lines: &mut Vec<String>) -> Option<StoredFiles> {
+    match StoredFiles::measure(project) {
+        Ok(stored) => {
+            lines.extend(stored.iter().flat_map(StoredFiles::warnings));
+            stored
+        }
+        Err(error) => {
+            lines.push(format!("the space for stored files cannot be read: {error}"));
+            None
+        }
+    }
 }
 
 /// Applies the files of the project to a scratch database; `None` if they are not applied to an embedded database, or

@@ -2,6 +2,7 @@
 
 mod backup;
 mod check;
+mod check_space;
 mod commands;
 mod completions;
 mod db;

@@ -6,9 +6,11 @@ use axum::extract::Request;
 use gotrue_rs::config::{Config, ListenAddress};
 use http_edge::{HttpLimits, Listener, ShutdownSignal};
 use serde_json::Value;
+use storage_rs::storage::Storage;
 use tokio::task::JoinHandle;
 
 use crate::metrics::MetricSources;
+use crate::profiles::has_development_pages;
 use crate::project::Project;
 use crate::readiness::Readiness;
 use crate::router::EdgeRouter;
@@ -31,18 +33,20 @@ pub(super) fn http_limits(project: &Project) -> HttpLimits {
     HttpLimits { encodes_targets: project.file.basalt.data_api.is_enabled, ..project.file.basalt.http.clone() }
 }
 
-/// Serves the router and the probes, which answer with `details` about the project.
+/// Serves the router and the probes, which answer with `details` about the project and with the space for stored files.
 pub(super) fn spawn_http(
     listener: Listener,
     router: Arc<EdgeRouter>,
     (project, config): (&Project, &Config),
-    details: Option<Value>,
+    (details, storage): (Option<Value>, Option<Arc<Storage>>),
     shutdown: &Shutdown,
 ) -> anyhow::Result<JoinHandle<()>> {
     let drain = config.shutdown_drain;
     shutdown.set_drain(drain);
     let probes = database::build_probe_pool(&config.database, &config.policy.api)?;
-    let readiness = Arc::new(Readiness::new(probes, true, shutdown).with_details(details));
+    let has_figures = has_development_pages(config, &project.file.basalt);
+    let readiness = Readiness::new(probes, true, shutdown).with_details(details).with_space_of(storage, has_figures);
+    let readiness = Arc::new(readiness);
     let limits = HttpLimits { closing_grace: closing_grace(drain), ..http_limits(project) };
     let handle = move |request: Request| {
         let (router, readiness) = (Arc::clone(&router), Arc::clone(&readiness));

@@ -231,14 +231,16 @@ impl Server {
         let inbox = inbox.filter(|_| profiles::has_development_pages(&config, &project.file.basalt));
         let mut mailbox = open_mailbox(&project, inbox, access, closing.clone()).await;
         tasks.append(&mut mailbox.tasks);
-        let sources = MetricSources { pool: pool.clone(), hashing, outbox: Some(Arc::clone(&outbox)), storage: stored };
+        let outbox_source = Some(Arc::clone(&outbox));
+        let sources = MetricSources { pool: pool.clone(), hashing, outbox: outbox_source, storage: stored.clone() };
         tasks.extend([worker, upkeep]);
         tasks.extend(serve_metrics(&project, sources.clone(), closing.clone()).await?);
         tasks.extend(telemetry.map(|telemetry| telemetry.start(Arc::clone(&app.http), sources, closing.clone())));
         let Endpoint { listener, addresses, keys: configured_keys, tls } = endpoint;
         tasks.extend(tls.clone().map(|tls| tls::start_reload(tls, closing.clone())));
         let details = report.readiness_details(profiles::has_development_pages(&config, &project.file.basalt));
-        let serving = spawn_http(Listener::new(listener, tls), router, (&project, &config), details, shutdown)?;
+        let reported = (details, stored);
+        let serving = spawn_http(Listener::new(listener, tls), router, (&project, &config), reported, shutdown)?;
         let desk_url = desk::find_desk_url(&project, &addresses.url);
         let is_external = matches!(source, DatabaseSource::External(_));
         let mut apis = ServedApis::find(&project, Some(&config), &keys.shown(), is_external);

@@ -209,3 +209,15 @@ fn mail_that_is_discarded_names_the_public_site() {
         assert!(!lines.contains("mail is discarded"), "{lines}");
     }
 }
+
+#[test]
+fn space_for_stored_files_is_named_without_creating_them() {
+    let scratch = TempFolder::new();
+    let (is_usable, lines, errors) = check(&scratch, "");
+    assert!(is_usable && lines.contains("\nstored files take 0 bytes; "), "{lines}{errors}");
+    assert!(!scratch.0.join(".basalt").exists());
+    for config in ["[storage]\nenabled = false\n", "[basalt.upstreams]\nstorage = \"http://127.0.0.1:5000\"\n"] {
+        let (_, lines, errors) = check(&scratch, config);
+        assert!(!lines.contains("stored files"), "{config}: {lines}{errors}");
+    }
+}
