@@ -1,9 +1,12 @@
 //! The message API: `…/messages` of a backend.
 
 use axum::response::Response;
+use foundation::time::Time;
 use http::header::{CONTENT_DISPOSITION, HeaderValue};
 use http::{Method, StatusCode};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::api_error::ApiError;
@@ -17,6 +20,94 @@ use crate::store::MessageStore;
 #[derive(Debug, Clone)]
 pub struct MessagesApi {
     store: MessageStore,
+}
+
+/// The messages of an answer, oldest first.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct MessageList<'m> {
+    messages: Vec<MessageBody<'m>>,
+}
+
+/// A message of an answer.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Message)]
+pub struct MessageBody<'m> {
+    id: Uuid,
+    /// `email` or `sms`.
+    channel: &'static str,
+    /// The time of writing.
+    #[schema(value_type = String, format = DateTime)]
+    at: Time,
+    /// The sender's address; empty for an SMS.
+    from: &'m str,
+    /// The recipient's address, or number without `+`; several are separated by `, `.
+    to: &'m str,
+    /// The subject; empty for an SMS.
+    subject: &'m str,
+    /// What the message is for, such as `magic_link`.
+    kind: &'m str,
+    text: &'m str,
+    /// The HTML; empty if there is none.
+    html: &'m str,
+    /// The code to enter.
+    #[schema(required)]
+    code: Option<&'m str>,
+    /// The token hash to verify.
+    #[schema(required)]
+    token_hash: Option<&'m str>,
+    /// The link to follow.
+    #[schema(required)]
+    link: Option<&'m str>,
+    /// All links in their order, each once.
+    links: &'m [String],
+    /// The attachments, in the answer to a request for this message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    attachments: Option<Vec<AttachmentBody<'m>>>,
+}
+
+/// An attachment of a message.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Attachment)]
+pub struct AttachmentBody<'m> {
+    /// The number, from 0.
+    n: usize,
+    name: &'m str,
+    content_type: &'m str,
+    /// The number of bytes.
+    size: usize,
+}
+
+impl<'m> From<&'m Message> for MessageBody<'m> {
+    fn from(message: &'m Message) -> Self {
+        Self {
+            id: message.id,
+            channel: message.channel.as_str(),
+            at: message.at,
+            from: &message.from,
+            to: &message.to,
+            subject: &message.subject,
+            kind: &message.kind,
+            text: &message.text,
+            html: &message.html,
+            code: message.code.as_deref(),
+            token_hash: message.token_hash.as_deref(),
+            link: message.link.as_deref(),
+            links: &message.links,
+            attachments: None,
+        }
+    }
+}
+
+impl<'m> From<(usize, &'m Attachment)> for AttachmentBody<'m> {
+    fn from((number, attachment): (usize, &'m Attachment)) -> Self {
+        Self {
+            n: number,
+            name: &attachment.name,
+            content_type: &attachment.content_type,
+            size: attachment.content.len(),
+        }
+    }
 }
 
 impl MessagesApi {
@@ -39,8 +130,8 @@ impl MessagesApi {
         match *method {
             Method::GET | Method::HEAD => {
                 let messages = self.store.list(&query::parse_list(query)?).await?;
-                let messages: Vec<Value> = messages.iter().map(to_json).collect();
-                Ok(response::json(StatusCode::OK, &json!({"messages": messages})))
+                let list = MessageList { messages: messages.iter().map(MessageBody::from).collect() };
+                Ok(response::json(StatusCode::OK, &json!(list)))
             }
             Method::DELETE => {
                 self.store.delete(&query::parse_deletion(query)?).await?;
@@ -76,10 +167,10 @@ impl MessagesApi {
     async fn answer_part(&self, message: &Message, rest: &[&str]) -> Result<Response, ApiError> {
         match rest {
             [] => {
-                let mut body = to_json(message);
                 let attachments = self.store.parse(message).await?.attachments;
-                body["attachments"] = attachments.iter().enumerate().map(attachment_json).collect();
-                Ok(response::json(StatusCode::OK, &body))
+                let listed = attachments.iter().enumerate().map(AttachmentBody::from).collect();
+                let body = MessageBody { attachments: Some(listed), ..MessageBody::from(message) };
+                Ok(response::json(StatusCode::OK, &json!(body)))
             }
             ["raw"] => Ok(response::bytes(StatusCode::OK, "message/rfc822", self.store.raw(message).await?)),
             ["headers"] => {
@@ -109,33 +200,6 @@ impl MessagesApi {
 
 fn wrong_method(hint: &str) -> ApiError {
     ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "this method is not allowed here", hint)
-}
-
-fn to_json(message: &Message) -> Value {
-    json!({
-        "id": message.id,
-        "channel": message.channel.as_str(),
-        "at": message.at,
-        "from": message.from,
-        "to": message.to,
-        "subject": message.subject,
-        "kind": message.kind,
-        "text": message.text,
-        "html": message.html,
-        "code": message.code,
-        "token_hash": message.token_hash,
-        "link": message.link,
-        "links": message.links,
-    })
-}
-
-fn attachment_json((number, attachment): (usize, &Attachment)) -> Value {
-    json!({
-        "n": number,
-        "name": attachment.name,
-        "content_type": attachment.content_type,
-        "size": attachment.content.len(),
-    })
 }
 
 /// Returns an object with a list of values for each header name.

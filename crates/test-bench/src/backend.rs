@@ -18,6 +18,7 @@ use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
+use utoipa::ToSchema;
 
 use crate::TestApiError;
 use crate::faults::FaultRules;
@@ -50,7 +51,7 @@ pub struct Backend {
 }
 
 /// Which behaviour a world has.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Profile {
     /// That of `basalt serve`: hardened, settings in the shape of `config.toml`.
@@ -72,7 +73,7 @@ pub struct WorldSettings {
 }
 
 /// The keys of a world; a fork and a restored world keep them.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct WorldKeys {
     /// The key of clients in browsers.
     pub publishable_key: String,
@@ -106,11 +107,12 @@ pub struct BackendPlan {
 }
 
 /// The addresses of a database.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct DatabaseUrls {
     /// By the socket, where the database has one.
     pub database_url: String,
     /// By TCP.
+    #[schema(required)]
     pub database_url_tcp: Option<String>,
 }
 

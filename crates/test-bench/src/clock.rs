@@ -9,8 +9,10 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, select};
 use gotrue_rules::wire::go_duration::GoDuration;
 use platform::clock::{Clock, SystemClock};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 use tokio::sync::watch;
+use utoipa::ToSchema;
 
 use crate::TestApiError;
 
@@ -50,6 +52,17 @@ pub enum ClockChange {
     Freeze(bool),
     /// Sets the seconds of this clock per real second.
     Rate(f64),
+}
+
+/// The time of a clock and how it passes.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct ClockReading {
+    /// RFC 3339, in milliseconds.
+    pub now: String,
+    /// Seconds per real second.
+    pub rate: f64,
+    /// Whether the clock stands still.
+    pub frozen: bool,
 }
 
 impl Default for VirtualClock {
@@ -135,11 +148,10 @@ impl VirtualClock {
         Ok(())
     }
 
-    /// Returns `{now, rate, frozen}`.
-    pub fn to_json(&self) -> Value {
+    /// Returns the time and how it passes.
+    pub fn reading(&self) -> ClockReading {
         let state = self.state();
-        let now = format_milliseconds(state.now());
-        json!({"now": now, "rate": state.rate, "frozen": state.is_frozen})
+        ClockReading { now: format_milliseconds(state.now()), rate: state.rate, frozen: state.is_frozen }
     }
 }
 

@@ -5,6 +5,7 @@ use foundation::error_chain::ErrorChain;
 use http::{HeaderValue, Response, StatusCode, header};
 use http_body_util::Full;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// A refused call of the test API.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -20,10 +21,15 @@ pub struct TestApiError {
     pub hint: String,
 }
 
-#[derive(Serialize)]
-struct ErrorBody<'a> {
+/// A refused call.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Error)]
+pub(crate) struct ErrorBody<'a> {
+    /// A stable name of the error.
     code: &'a str,
+    /// What is wrong.
     message: &'a str,
+    /// What to do next.
     hint: &'a str,
 }
 

@@ -3,11 +3,10 @@
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
-use http::Uri;
-use http::uri::PathAndQuery;
 use messages::MessageStore;
 
 use crate::api::{TEST_API_PATH, TestApi};
+use crate::uri::with_path;
 use crate::worlds::{DEFAULT_WORLD, WORLD_PATH, Worlds};
 
 /// The path of the metadata of an OAuth server whose URL has a path, which follows (RFC 8414 §3.1).
@@ -86,10 +85,4 @@ fn split_world(path: &str) -> Option<(&str, String)> {
 fn mailbox_path(path: &str) -> Option<String> {
     let is_mailbox = MAILBOX_PATHS.iter().any(|start| path.starts_with(start));
     is_mailbox.then(|| format!("{INBOX}{path}"))
-}
-
-/// Returns the target with another path and the same query.
-fn with_path(uri: &Uri, path: &str) -> Uri {
-    let target = uri.query().map_or_else(|| path.to_owned(), |query| format!("{path}?{query}"));
-    PathAndQuery::try_from(target).map(Uri::from).unwrap_or_default()
 }

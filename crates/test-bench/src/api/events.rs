@@ -3,16 +3,20 @@
 use std::time::Duration;
 
 use axum::body::Body;
+use axum::extract::RawQuery;
 use axum::response::Response;
 use bytes::Bytes;
 use futures::stream;
-use http::header::CONTENT_TYPE;
-use http::{HeaderValue, StatusCode};
+use http::header::{ACCEPT, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use http_edge::request::single_header;
 use platform::events::{EventFilter, EventKind, EventLog, EventSubscriber};
 use platform::nearest::format_suggestion;
 use platform::request_info::parse_pairs;
 
-use super::response;
+use super::call::{InWorld, WorldPath};
+use super::document::Refusal;
+use super::{response, schemas};
 use crate::TestApiError;
 
 /// The longest time that a call waits.
@@ -29,10 +33,25 @@ struct EventQuery {
     wait: Duration,
 }
 
-/// Answers `GET …/events`.
-pub(super) async fn answer(log: &EventLog, query: &str, is_stream: bool) -> Result<Response, TestApiError> {
-    let EventQuery { after, filter, wait } = EventQuery::parse(query, log)?;
-    if is_stream {
+/// Lists events, oldest first; as `text/event-stream` they are a stream.
+#[utoipa::path(
+    get, path = "/worlds/{id}/events", tag = "events", params(WorldPath, schemas::EventParameters),
+    responses(
+        (
+            status = 200, description = "The events",
+            content((schemas::EventList = "application/json"), (String = "text/event-stream"))
+        ),
+        Refusal
+    )
+)]
+pub(super) async fn list_events(
+    InWorld(world): InWorld,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Response, TestApiError> {
+    let log = &world.events;
+    let EventQuery { after, filter, wait } = EventQuery::parse(query.as_deref().unwrap_or_default(), log)?;
+    if single_header(&headers, &ACCEPT).present().is_some_and(|accepts| accepts.contains("text/event-stream")) {
         return Ok(stream_response(log.subscribe(after, filter)));
     }
     let found = log.wait(after, filter, wait).await;

@@ -3,11 +3,14 @@
 use axum::body::Body;
 use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};
-use serde_json::Value;
+use serde::Serialize;
+
+use crate::TestApiError;
 
 /// Returns a JSON response.
-pub(super) fn json(status: StatusCode, value: &Value) -> Response {
-    json_text(status, value.to_string())
+pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Result<Response, TestApiError> {
+    let text = serde_json::to_string(value).map_err(|error| TestApiError::internal("formatting an answer", &error))?;
+    Ok(json_text(status, text))
 }
 
 /// Returns a JSON response whose body is formatted already.

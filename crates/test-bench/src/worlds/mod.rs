@@ -22,8 +22,8 @@ pub use databases::{DatabaseObserver, WorldDatabases};
 pub use world::World;
 
 pub(crate) use request::{NewFork, NewWorld, check_name, parse};
-pub(crate) use snapshot::Snapshot;
-pub(crate) use world::WorldState;
+pub(crate) use snapshot::{Snapshot, SnapshotList};
+pub(crate) use world::{WorldDescription, WorldState};
 
 use crate::TestApiError;
 use crate::backend::{Backend, BackendBuilder, BackendPlan, WorldKeys, WorldSettings};

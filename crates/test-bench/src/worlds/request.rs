@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 use super::seed::Seed;
 use crate::TestApiError;
@@ -14,7 +15,7 @@ use crate::backend::{Profile, WorldSettings};
 const MAX_NAME: usize = 100;
 
 /// The body of `POST …/worlds`.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct NewWorld {
     /// A name for people.
@@ -24,6 +25,7 @@ pub(crate) struct NewWorld {
     /// Variables of the profile `gotrue`.
     pub env: BTreeMap<String, String>,
     /// Settings in the shape of `config.toml`.
+    #[schema(value_type = Object)]
     pub config: Map<String, Value>,
     /// Its data.
     pub seed: Option<Seed>,
@@ -32,7 +34,7 @@ pub(crate) struct NewWorld {
 }
 
 /// The body of `POST …/fork`.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct NewFork {
     /// A name for people.

@@ -3,16 +3,18 @@
 use std::sync::Arc;
 
 use gotrue_rs::app::App;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use utoipa::ToSchema;
 
 use crate::TestApiError;
 
 /// Data of a new world.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Seed {
     /// Users, in the form of `POST …/users`.
+    #[schema(value_type = Vec<Object>)]
     users: Vec<Value>,
 }
 

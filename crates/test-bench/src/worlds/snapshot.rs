@@ -1,6 +1,8 @@
 //! A snapshot: a copy of a world's rows, settings and clock.
 
 use platform::store::migrate::DatabaseName;
+use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::request::{NewWorld, merge};
 use crate::backend::WorldSettings;
@@ -14,6 +16,16 @@ pub(crate) struct Snapshot {
     pub database: DatabaseName,
     pub settings: WorldSettings,
     pub clock: ClockState,
+}
+
+#[derive(Serialize, ToSchema)]
+pub(crate) struct SnapshotList {
+    pub snapshots: Vec<ListedSnapshot>,
+}
+
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ListedSnapshot {
+    pub name: String,
 }
 
 impl Snapshot {

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
-
-use super::snapshot::Snapshot;
+use super::snapshot::{ListedSnapshot, Snapshot, SnapshotList};
 use super::{World, Worlds, check_name, lock};
 use crate::TestApiError;
 
@@ -45,10 +43,10 @@ impl Worlds {
     }
 
     /// Returns the names of the snapshots of a world.
-    pub(crate) fn list_snapshots(&self, world: &World) -> Value {
+    pub(crate) fn list_snapshots(&self, world: &World) -> SnapshotList {
         let snapshots = lock(&self.0.snapshots);
         let of_world = snapshots.iter().filter(|(_, snapshot)| snapshot.world == world.id);
-        json!({"snapshots": of_world.map(|(name, _)| json!({"name": name})).collect::<Vec<_>>()})
+        SnapshotList { snapshots: of_world.map(|(name, _)| ListedSnapshot { name: name.clone() }).collect() }
     }
 
     /// Removes a snapshot. Worlds that were created from it can no longer be reset.

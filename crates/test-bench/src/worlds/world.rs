@@ -12,6 +12,7 @@ use platform::store::migrate::DatabaseName;
 use serde::Serialize;
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
 use tokio::time::timeout;
+use utoipa::ToSchema;
 
 use crate::TestApiError;
 use crate::backend::{Backend, BackendPlan, DatabaseUrls, Profile, WorldKeys, WorldSettings};
@@ -65,17 +66,21 @@ pub(crate) struct WorldState {
 }
 
 /// A world for the client: addresses and keys.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = World)]
 pub(crate) struct WorldDescription<'a> {
     id: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     name: Option<&'a str>,
+    /// The URL that clients take as the project's URL.
     url: &'a str,
     profile: Profile,
     #[serde(flatten)]
     keys: &'a WorldKeys,
     #[serde(flatten)]
     database: DatabaseUrls,
+    /// The key under which clients store their session.
     storage_key: String,
 }
 
