@@ -1,8 +1,7 @@
 //! Reloads settings at run time, as GoTrue does with `--config-dir`: on file changes or a signal.
 //! Invalid settings change nothing.
 
-#[cfg(target_os = "linux")]
-mod inotify;
+mod notified;
 mod polling;
 mod source;
 mod watcher;

@@ -9,8 +9,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
-use super::polling;
 use super::source::{FileFilter, FolderFiles, SettingsFiles};
+use super::{notified, polling};
 
 /// The running watchers; dropping this stops them.
 pub(crate) struct SettingsWatcher {
@@ -58,7 +58,7 @@ struct WatchedFolder {
 
 async fn watch_files(folder: WatchedFolder, settings: ReloadSettings, reported: Arc<Notify>) {
     let WatchedFolder { path, filter, known } = folder;
-    let Err(error) = notified(&path, &filter, known.as_ref(), settings.grace_period, &reported).await;
+    let Err(error) = notified::watch(&path, &filter, known.as_ref(), settings.grace_period, &reported).await;
     if settings.poller_enabled {
         let every = settings.poller_interval;
         tracing::warn!(%error, ?every, "file notifications are unavailable, polling the settings files");
@@ -69,20 +69,6 @@ async fn watch_files(folder: WatchedFolder, settings: ReloadSettings, reported: 
             "file notifications are unavailable; set GOTRUE_RELOADING_POLLERENABLED=true to poll the settings files"
         );
     }
-}
-
-#[cfg(target_os = "linux")]
-use super::inotify::watch as notified;
-
-#[cfg(not(target_os = "linux"))]
-async fn notified(
-    _: &std::path::Path,
-    _: &FileFilter,
-    _: Option<&FolderFiles>,
-    _: Duration,
-    _: &Notify,
-) -> std::io::Result<std::convert::Infallible> {
-    Err(std::io::ErrorKind::Unsupported.into())
 }
 
 async fn watch_signal(number: i32, reported: Arc<Notify>) {
