@@ -81,7 +81,7 @@ test("a template has a tab for each letter and layout, and its picture where no 
     const html = documentOf(name);
     expect(html.match(/\{\{#mails\}\}/g)).toHaveLength(2);
     expect(html).toMatch(
-      /Windows<\/button>\{\{#mails\}\}<button[^>]*-mail-\{\{mail_number\}\}"[^>]*>\{\{mail_name\}\}<\/button>\{\{\/mails\}\}<\/div>/,
+      /Plain text<\/button>\{\{#mails\}\}<button[^>]*-mail-\{\{mail_number\}\}"[^>]*>\{\{mail_name\}\}<\/button>\{\{\/mails\}\}<\/div>/,
     );
     const plain = html.match(/<noscript>(.*)<\/noscript>/)?.[1];
     expect(plain).toMatch(/^\{\{#mails\}\}<details.*<\/details>\{\{\/mails\}\}$/);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { EMAILS, listMails } from "../emails/list.mjs";
-import { listLiveMails } from "./site-files.ts";
+import { listLiveMails, listPlainTexts } from "./site-files.ts";
 
 test("every mail is there for its frame, without targets of links and without requests", () => {
   const mails = listLiveMails();
@@ -10,5 +10,15 @@ test("every mail is there for its frame, without targets of links and without re
     expect(html, path).not.toMatch(/<a [^>]*href=|<script|\ssrc="|@import|<link\b/i);
     expect(html.match(/<body tabindex="0"/g), path).toHaveLength(1);
     expect(html, path).toContain("<style>a{text-decoration:underline");
+  }
+});
+
+test("every product has a page with the plain text of each of its mails", () => {
+  const pages = listPlainTexts();
+  expect(pages.map(({ path }) => path)).toEqual(EMAILS.map(({ id }) => `/mails/${id}-text.html`));
+  for (const [index, { path, html }] of pages.entries()) {
+    const mails = listMails(EMAILS[index] ?? {});
+    expect(html.match(/<pre>[^<]{500,}<\/pre>/g), path).toHaveLength(mails.length);
+    expect(html, path).not.toMatch(/<script|<a\b|\ssrc=/);
   }
 });

@@ -55,6 +55,18 @@ test("search, unread messages and deletion", async ({ page, basalt }) => {
   await expect(page.getByText("No message matches.")).toBeVisible();
 });
 
+test("many messages scroll in their list, and the page does not", async ({ page, basalt }) => {
+  await page.setViewportSize({ width: 1000, height: 300 });
+  for (let mail = 0; mail < 6; mail += 1) await signUp(basalt.url, basalt.publishableKey);
+  await page.goto("/_dev/inbox");
+  await expect.poll(() => page.locator("#list li").count()).toBeGreaterThanOrEqual(6);
+  const heights = await page.evaluate(() => [
+    document.documentElement.scrollHeight,
+    document.documentElement.clientHeight,
+  ]);
+  expect(heights[0]).toBe(heights[1]);
+});
+
 for (const colorScheme of ["light", "dark"] as const) {
   test(`page is accessible and fits a phone, ${colorScheme}`, async ({ page, basalt }) => {
     await page.emulateMedia({ colorScheme });

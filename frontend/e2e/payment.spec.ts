@@ -67,9 +67,9 @@ test("a purchase leads to a mail with the file, and a refund ends its link", asy
 test("repeated, stale and forged events deliver nothing", async ({ page, basalt }) => {
   await page.goto("/_dev/payment?template=2");
   for (const [delivery, answer] of [
-    ["twice", "200 ordered, then 200 repeated"],
-    ["signed a week ago", "401 stale"],
-    ["with a wrong signature", "401 forged"],
+    ["Twice", "200 ordered, then 200 repeated"],
+    ["Signed a week ago", "401 stale"],
+    ["With a wrong signature", "401 forged"],
   ] as const) {
     await page.getByLabel("E-mail address of the buyer").fill("once@example.com");
     await page.getByLabel("Provider").selectOption("Stripe");

@@ -234,6 +234,16 @@ test("shows the email on a desktop, on a phone, in a dark mailbox, with images o
   expect(seen.size).toBe(5);
 });
 
+test("shows the plain text of each letter, which is that of the file for buyers", async ({
+  page,
+}) => {
+  await openWithScript(page, paths.template(3));
+  await page.getByRole("tab", { name: "Plain text" }).click();
+  const text = page.frameLocator("main iframe").locator("pre");
+  await expect(text).toHaveCount(3);
+  await expect(text.first()).toContainText("HELLO, IMOGEN.");
+});
+
 test("the live mail is reached and scrolled by keyboard", async ({ page }) => {
   await openWithScript(page, paths.template(3));
   await page.getByRole("button", { name: "Open the live email" }).click();

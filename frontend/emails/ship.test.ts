@@ -1,6 +1,10 @@
 import { crc32, inflateRawSync } from "node:zlib";
 import sharp from "sharp";
 import { beforeAll, describe, expect, it } from "vitest";
+import { listPlainTexts } from "../build/site-files.ts";
+import { readBuiltInCatalogue } from "../src/shared/templates/built-in.ts";
+import { findTemplate } from "../src/shared/templates/catalogue.ts";
+import { builtInPreviews } from "../src/shared/templates/use-preview.ts";
 import { OUTLOOK_FAMILIES, WEB_FACES } from "./fonts.mjs";
 import { EMAILS, listMails } from "./list.mjs";
 import rendered from "./rendered.json" with { type: "json" };
@@ -10,6 +14,8 @@ import { zip } from "./ship/zip.mjs";
 
 /** Gmail cuts off what follows. */
 const GMAIL_LIMIT = 102_000;
+/** From this price on, a product holds more than one mail, in dollars. */
+const MORE_MAILS_FROM = 100;
 /** Large text may have less contrast (WCAG 2.2, 1.4.3). */
 const LARGE = 24;
 
@@ -284,5 +290,57 @@ describe.each(MAILS)("$folder/$place", ({ email, place }) => {
       if (!/^\s+(https:|\S)/.test(line)) expect(line.length).toBeLessThanOrEqual(74);
     }
     expect(guide).not.toMatch(/undefined|NaN|null/);
+  });
+});
+
+/** What the page of a template says about its file, against the file. */
+describe.each(EMAILS)("$folder", (email) => {
+  let files: Map<string, Buffer>;
+  /** The folders of the mails: the root, and those of the further letters or layouts. */
+  let places: string[];
+
+  beforeAll(async () => {
+    files = await productOf(email);
+    const names = [...files.keys()].filter((name) => name.endsWith("index.html"));
+    places = names.map((name) => name.replace("index.html", ""));
+  });
+
+  const read = (name: string) => files.get(name)?.toString("utf8") ?? "";
+
+  it("holds the letters and layouts that the page has tabs for, and no others", () => {
+    const tabs = (builtInPreviews[email.id]?.further ?? []).map(({ name }) => name);
+    const folders = places.slice(1).map((place) => place.replace("-", " ").replace("/", ""));
+    expect(folders).toEqual(tabs.map((name) => name.toLowerCase()));
+  });
+
+  it("holds more the more it costs", () => {
+    const template = findTemplate(readBuiltInCatalogue(), String(email.id));
+    const price = Number(template?.price.replace("$", ""));
+    expect(price).toBeGreaterThan(0);
+    expect(places.length > 1).toBe(price >= MORE_MAILS_FROM);
+  });
+
+  it("shows every mail in dark mailboxes, on phones, with pictures off and as the plain text of the page", () => {
+    const page = listPlainTexts().find(({ path }) => path === `/mails/${email.id}-text.html`);
+    const shown = [...(page?.html ?? "").matchAll(/<pre>([^<]*)<\/pre>/g)];
+    const texts = shown.map(([, text = ""]) =>
+      text.replaceAll("&lt;", "<").replaceAll("&amp;", "&"),
+    );
+    expect(texts).toEqual(places.map((place) => read(`${place}plain-text.txt`)));
+    for (const place of places) {
+      const html = read(`${place}index.html`);
+      expect(darkBlock(html).css).toContain("background");
+      expect(html).toContain("@media (max-width: 599px)");
+      const pictures = html.match(/<img\b[^>]*>/g) ?? [];
+      for (const picture of pictures) expect(picture).toMatch(/ alt="/);
+    }
+  });
+
+  it("has what the page lists as included", () => {
+    for (const place of places) expect(read(`${place}index.html`)).toContain("<style>");
+    const guide = read("GUIDE.txt");
+    for (const tool of ["Mailchimp", "Brevo", "Klaviyo"]) expect(guide).toContain(`In ${tool}`);
+    expect(read("LICENSE.txt")).not.toBe("");
+    expect(read("CHANGELOG.txt")).not.toBe("");
   });
 });

@@ -374,6 +374,7 @@ mod tests {
             receipt: Receipt {
                 number: "12",
                 paid_at: now,
+                buyer: "ada@example.com",
                 provider: crate::order::Provider::Stripe,
                 title,
                 amount_minor: 3_332,
@@ -397,6 +398,7 @@ mod tests {
             SellerIdentity { name: "Ada Mills Ltd".to_owned(), address, email: Some("help@example.com".to_owned()) };
         let mail = deliver_for(&ShopFacts { seller, ..facts() }, Language::English, "Welcome Series");
         let text = mail.text.expect("a plain part");
+        assert!(text.contains("\nBuyer: ada@example.com\n"), "{text}");
         for line in ["Seller: Ada Mills Ltd, 1 Mill Lane, Bath\n", "help@example.com"] {
             assert!(
                 text.contains(line) && mail.html.contains(line.trim_start_matches("Seller: ").trim_end()),

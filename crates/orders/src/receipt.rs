@@ -17,6 +17,8 @@ pub struct Receipt<'a> {
     pub number: &'a str,
     /// The time of the payment.
     pub paid_at: Time,
+    /// The buyer's address.
+    pub buyer: &'a str,
     /// The provider of the payment.
     pub provider: Provider,
     /// What was bought.
@@ -43,6 +45,7 @@ struct ReceiptTexts {
     number: &'static str,
     date: &'static str,
     seller: &'static str,
+    buyer: &'static str,
     item: &'static str,
     quantity: &'static str,
     discount: &'static str,
@@ -64,6 +67,7 @@ fn receipt_texts(language: Language) -> &'static ReceiptTexts {
             number: "Order",
             date: "Date",
             seller: "Seller",
+            buyer: "Buyer",
             item: "Item",
             quantity: "Quantity",
             discount: "Discount",
@@ -83,6 +87,7 @@ fn receipt_texts(language: Language) -> &'static ReceiptTexts {
             number: "Bestellung",
             date: "Datum",
             seller: "Verkäufer",
+            buyer: "Käufer",
             item: "Artikel",
             quantity: "Anzahl",
             discount: "Rabatt",
@@ -102,6 +107,7 @@ fn receipt_texts(language: Language) -> &'static ReceiptTexts {
             number: "Commande",
             date: "Date",
             seller: "Vendeur",
+            buyer: "Acheteur",
             item: "Article",
             quantity: "Quantité",
             discount: "Remise",
@@ -121,6 +127,7 @@ fn receipt_texts(language: Language) -> &'static ReceiptTexts {
             number: "Pedido",
             date: "Fecha",
             seller: "Vendedor",
+            buyer: "Comprador",
             item: "Artículo",
             quantity: "Cantidad",
             discount: "Descuento",
@@ -154,6 +161,7 @@ impl Order {
         Receipt {
             number,
             paid_at: self.paid_at,
+            buyer: &self.buyer_email,
             provider: self.provider,
             title: &self.template_title,
             amount_minor: self.amount_minor,
@@ -167,6 +175,9 @@ impl Order {
         }
     }
 }
+
+/// The lines of a receipt before that of the item: number, date, seller.
+pub(crate) const LINES_BEFORE_ITEM: usize = 3;
 
 impl Receipt<'_> {
     /// Returns the heading in a language.
@@ -219,16 +230,23 @@ impl Receipt<'_> {
         lines
     }
 
+    /// Returns the lines of a mail. Pages do not have the buyer's address, as their addresses stay in histories.
+    fn list_mail_lines(&self, language: Language, facts: &ShopFacts) -> Vec<(&'static str, String)> {
+        let mut lines = self.list_lines(language, facts);
+        lines.insert(LINES_BEFORE_ITEM, (receipt_texts(language).buyer, self.buyer.to_owned()));
+        lines
+    }
+
     /// Formats the receipt for the HTML of a mail.
     pub(crate) fn to_html(self, language: Language, facts: &ShopFacts) -> String {
         let cell = "padding:6px 12px 6px 0;border-top:1px solid #d9d9de;font-size:14px;line-height:20px;text-align:left;vertical-align:top;";
         let mut rows = String::new();
-        for (name, value) in self.list_lines(language, facts) {
+        for (name, value) in self.list_mail_lines(language, facts) {
             let value = escape_html(&value);
             let _ = writeln!(
                 rows,
-                "<tr><td class=\"quiet\" width=\"30%\" style=\"{cell}color:#5c5c66;\">{name}</td>\n\
-                 <td class=\"text\" style=\"{cell}color:#3a3a42;overflow-wrap:anywhere;\">{value}</td></tr>"
+                "<tr><td class=\"quiet line\" width=\"30%\" style=\"{cell}color:#5c5c66;\">{name}</td>\n\
+                 <td class=\"text line\" style=\"{cell}color:#3a3a42;overflow-wrap:anywhere;\">{value}</td></tr>"
             );
         }
         format!(
@@ -240,7 +258,7 @@ impl Receipt<'_> {
 
     /// Formats the receipt for the plain text of a mail.
     pub(crate) fn to_text(self, language: Language, facts: &ShopFacts) -> String {
-        let lines = self.list_lines(language, facts);
+        let lines = self.list_mail_lines(language, facts);
         let lines: Vec<String> = lines.iter().map(|(name, value)| format!("{name}: {value}")).collect();
         format!("{}\n\n{}", Self::heading(language), lines.join("\n"))
     }

@@ -48,6 +48,7 @@ pub fn build_sample_mail(service: &OrderService, mail: OrderMail, language: Lang
     let receipt = Receipt {
         number: "1001",
         paid_at: now,
+        buyer: to,
         provider: Provider::Stripe,
         title: TITLE,
         amount_minor: AMOUNT_MINOR,

@@ -38,7 +38,7 @@ const ITEMS: readonly NavigationItem[] = [
   { path: "/catalogue", label: "Catalogue", icon: LayoutGrid },
   { path: "/figures", label: "Figures", icon: ChartColumn },
   { path: "/checklist", label: "Checklist", icon: ListChecks },
-  { path: "/account", label: "Account", icon: CircleUserRound },
+  { path: "/account", label: "Account", icon: CircleUserRound, isInMenu: true },
 ];
 
 /** All screens of a signed-in user. */

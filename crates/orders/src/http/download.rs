@@ -63,7 +63,7 @@ impl OrderService {
             DownloadFailure::Unavailable => (StatusCode::SERVICE_UNAVAILABLE, page::unavailable(language)),
         };
         let form = if is_renewable { page::format_renewal_form(language, token) } else { String::new() };
-        let mut response = page::respond_with(status, language, page, &form, &self.facts.name);
+        let mut response = page::respond_with(status, language, page, &form, &self.facts);
         if status == StatusCode::SERVICE_UNAVAILABLE {
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("30"));
         }

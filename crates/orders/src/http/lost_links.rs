@@ -46,7 +46,7 @@ impl OrderService {
     /// Answers a request of the page.
     pub(super) async fn answer_lost_links(self: &Arc<Self>, request: Request, language: Language) -> Response {
         match *request.method() {
-            Method::GET | Method::HEAD => page::respond_with_lost_links(language, &self.facts.name),
+            Method::GET | Method::HEAD => page::respond_with_lost_links(language, &self.facts),
             Method::POST => self.send_lost_links(request, language).await,
             _ => not_allowed("GET, HEAD, POST"),
         }
@@ -61,7 +61,7 @@ impl OrderService {
         let network = client.map(|client| client.network().to_string()).unwrap_or_default();
         if !self.link_requests.admit(&network, self.clock.now()) {
             let (status, page) = (StatusCode::TOO_MANY_REQUESTS, page::too_many_requests(language));
-            let mut response = page::respond_with(status, language, page, "", &self.facts.name);
+            let mut response = page::respond_with(status, language, page, "", &self.facts);
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(INTERVAL.num_seconds()));
             return response;
         }
@@ -80,7 +80,7 @@ impl OrderService {
                 tracing::error!(error = %ErrorChain(&error), "sending links of orders again failed");
             }
         }));
-        page::respond_with(StatusCode::OK, language, page::links_sent(language), "", &self.facts.name)
+        page::respond_with(StatusCode::OK, language, page::links_sent(language), "", &self.facts)
     }
 
     async fn read_form(&self, body: &[u8]) -> Wanted {

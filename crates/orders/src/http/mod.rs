@@ -40,6 +40,12 @@ impl OrderService {
             let language = find_language(request.headers());
             return self.answer_lost_links(request, language).await;
         }
+        if let Some(token) = path.strip_prefix(RECEIPTS)
+            && *request.method() == Method::POST
+        {
+            let language = find_language(request.headers());
+            return self.answer_addressed_receipt(request, token, language).await;
+        }
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
             return not_allowed("GET, HEAD");
         }
@@ -51,7 +57,7 @@ impl OrderService {
             return self.answer_download(token, *request.method() == Method::HEAD, language).await;
         }
         if let Some(token) = path.strip_prefix(RECEIPTS) {
-            return self.answer_receipt(token, language).await;
+            return self.answer_receipt(token, language, "").await;
         }
         if path == STYLE_SHEET {
             return style_sheet(&self.facts.fonts);

@@ -11,7 +11,7 @@ use http::{HeaderName, HeaderValue, StatusCode};
 
 use crate::paths::{ORDERS, STYLE_SHEET};
 use crate::receipt::Receipt;
-use crate::shop_facts::ShopFonts;
+use crate::shop_facts::{SellerIdentity, ShopFacts, ShopFonts};
 
 /// The style sheet without the shop's fonts.
 const STYLE: &str = include_str!("page.css");
@@ -150,7 +150,12 @@ pub(super) struct OrderPaths<'a> {
 }
 
 /// Formats the download button and the receipt of an order.
-pub(super) fn format_order(language: Language, paths: OrderPaths<'_>, lines: &[(&str, String)]) -> String {
+pub(super) fn format_order(
+    language: Language,
+    paths: OrderPaths<'_>,
+    lines: &[(&str, String)],
+    contact: Option<&str>,
+) -> String {
     let button = match language {
         Language::English => "Download the template",
         Language::German => "Vorlage herunterladen",
@@ -162,38 +167,59 @@ pub(super) fn format_order(language: Language, paths: OrderPaths<'_>, lines: &[(
          <h2 id=\"receipt\">{}</h2>\n{}</section>\n<p><a class=\"quiet\" href=\"{}\">{}</a></p>\n{}",
         escape_html(paths.download),
         Receipt::heading(language),
-        format_lines(lines),
+        format_lines(lines, contact),
         escape_html(paths.receipt),
         Receipt::print_label(language),
         format_orders_link(language)
     )
 }
 
-fn format_lines(lines: &[(&str, String)]) -> String {
+/// Formats the lines of a receipt; the last one, with the address that buyers write to, is a link.
+fn format_lines(lines: &[(&str, String)], contact: Option<&str>) -> String {
     let mut rows = String::new();
-    for (name, value) in lines {
-        let _ = writeln!(rows, "<div><dt>{name}</dt><dd>{}</dd></div>", escape_html(value));
+    for (index, (name, value)) in lines.iter().enumerate() {
+        let (is_last, value_html) = (index + 1 == lines.len(), escape_html(value));
+        let value = match contact {
+            Some(address) if is_last && address == value => format_mail_link(address),
+            _ => value_html,
+        };
+        let _ = writeln!(rows, "<div><dt>{name}</dt><dd>{value}</dd></div>");
     }
     format!("<dl>\n{rows}</dl>\n")
+}
+
+/// Formats a link that writes to an address.
+fn format_mail_link(address: &str) -> String {
+    let address = escape_html(address);
+    format!("<a class=\"quiet\" href=\"mailto:{address}\">{address}</a>")
 }
 
 /// Returns the texts of the page of a receipt.
 pub(super) fn receipt(language: Language) -> MessagePage {
     let printing = match language {
-        Language::English => "Print this page with your browser, or save it as a PDF: Ctrl + P, or ⌘ P on a Mac.",
+        Language::English => {
+            "Print this page with your browser, or save it as a PDF<span class=\"keys\">: Ctrl + P, or ⌘ P on a Mac</span>."
+        }
         Language::German => {
-            "Drucken Sie diese Seite mit Ihrem Browser oder speichern Sie sie als PDF: Strg + P, am Mac ⌘ P."
+            "Drucken Sie diese Seite mit Ihrem Browser oder speichern Sie sie als PDF<span class=\"keys\">: Strg + P, am Mac ⌘ P</span>."
         }
         Language::French => {
-            "Imprimez cette page avec votre navigateur ou enregistrez-la en PDF : Ctrl + P, ou ⌘ P sur un Mac."
+            "Imprimez cette page avec votre navigateur ou enregistrez-la en PDF<span class=\"keys\"> : Ctrl + P, ou ⌘ P sur un Mac</span>."
         }
-        Language::Spanish => "Imprime esta página con tu navegador o guárdala como PDF: Ctrl + P, o ⌘ P en un Mac.",
+        Language::Spanish => {
+            "Imprime esta página con tu navegador o guárdala como PDF<span class=\"keys\">: Ctrl + P, o ⌘ P en un Mac</span>."
+        }
     };
     MessagePage { title: Receipt::heading(language), paragraphs: [printing, ""], ..thank_you(language) }
 }
 
 /// Formats the lines of a receipt, and whether the order was refunded.
-pub(super) fn format_receipt(language: Language, is_refunded: bool, lines: &[(&str, String)]) -> String {
+pub(super) fn format_receipt(
+    language: Language,
+    is_refunded: bool,
+    lines: &[(&str, String)],
+    contact: Option<&str>,
+) -> String {
     let refunded = match language {
         Language::English => "The amount was refunded.",
         Language::German => "Der Betrag wurde erstattet.",
@@ -201,7 +227,66 @@ pub(super) fn format_receipt(language: Language, is_refunded: bool, lines: &[(&s
         Language::Spanish => "El importe fue reembolsado.",
     };
     let refunded = if is_refunded { format!("<p><strong>{refunded}</strong></p>\n") } else { String::new() };
-    format!("<section class=\"receipt\">\n{refunded}{}</section>\n", format_lines(lines))
+    format!("<section class=\"receipt\">\n{refunded}{}</section>\n", format_lines(lines, contact))
+}
+
+/// The field of the form that says whom a receipt is for.
+pub(super) const ADDRESSEE_FIELD: &str = "addressee";
+
+/// The words of that form, and of the line of the receipt.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AddresseeTexts {
+    pub line: &'static str,
+    open: &'static str,
+    field: &'static str,
+    hint: &'static str,
+    button: &'static str,
+}
+
+pub(super) fn addressee_texts(language: Language) -> AddresseeTexts {
+    match language {
+        Language::English => AddresseeTexts {
+            line: "Billed to",
+            open: "Add your company to this receipt",
+            field: "Company, address, VAT number",
+            hint: "It is shown on this page until you close it, and not stored.",
+            button: "Add to the receipt",
+        },
+        Language::German => AddresseeTexts {
+            line: "Ausgestellt für",
+            open: "Ihre Firma auf diesen Beleg setzen",
+            field: "Firma, Anschrift, USt-IdNr.",
+            hint: "Die Angaben stehen auf dieser Seite, bis Sie sie schließen, und werden nicht gespeichert.",
+            button: "Auf den Beleg setzen",
+        },
+        Language::French => AddresseeTexts {
+            line: "Établi pour",
+            open: "Ajouter votre société à ce reçu",
+            field: "Société, adresse, n° de TVA",
+            hint: "Ces lignes restent sur cette page jusqu’à sa fermeture et ne sont pas enregistrées.",
+            button: "Ajouter au reçu",
+        },
+        Language::Spanish => AddresseeTexts {
+            line: "Emitido para",
+            open: "Añadir tu empresa a este recibo",
+            field: "Empresa, dirección, NIF",
+            hint: "Estas líneas quedan en esta página hasta que la cierres y no se guardan.",
+            button: "Añadir al recibo",
+        },
+    }
+}
+
+/// Formats the form that adds whom a receipt is for, with what was entered before.
+pub(super) fn format_addressee_form(language: Language, path: &str, entered: &str) -> String {
+    let AddresseeTexts { open, field, hint, button, .. } = addressee_texts(language);
+    format!(
+        "<details>\n<summary>{open}</summary>\n<form method=\"post\" action=\"{}\">\n<label for=\"addressee\">{field}</label>\n\
+         <textarea id=\"addressee\" name=\"{ADDRESSEE_FIELD}\" rows=\"4\" required maxlength=\"960\" \
+         autocomplete=\"street-address\" aria-describedby=\"hint\">{}</textarea>\n<p class=\"hint\" id=\"hint\">{hint}</p>\n\
+         <button class=\"plain\" type=\"submit\">{button}</button>\n</form>\n</details>\n",
+        escape_html(path),
+        escape_html(entered)
+    )
 }
 
 /// Returns the texts of the page of a receipt that cannot be read for now.
@@ -527,27 +612,39 @@ pub(super) fn format_renewal_form(language: Language, token: &str) -> String {
 }
 
 /// Returns a page as HTML.
-pub fn format_message_page(language: Language, page: MessagePage, shop: &str) -> String {
-    format_page_with(language, page, "", shop, UNLISTED)
+pub fn format_message_page(language: Language, page: MessagePage, facts: &ShopFacts) -> String {
+    format_page_with(language, page, "", facts, UNLISTED)
 }
 
 /// Keeps a page out of search engines.
 const UNLISTED: &str = "<meta name=\"robots\" content=\"noindex\">";
 
 /// Returns a page with further content, such as a form, as HTML; `meta` is for search engines.
-fn format_page_with(language: Language, page: MessagePage, form: &str, shop: &str, meta: &str) -> String {
-    // A form, or a download, has the button that matters.
-    let class = if form.contains("class=\"button\"") { "quiet" } else { "button" };
+fn format_page_with(language: Language, page: MessagePage, form: &str, facts: &ShopFacts, meta: &str) -> String {
+    // A form, or a download, has the button that matters; a receipt is read.
+    let is_quiet = ["class=\"button\"", "class=\"receipt\""].iter().any(|mark| form.contains(mark));
+    let class = if is_quiet { "quiet" } else { "button" };
     let MessagePage { title, paragraphs, back } = page;
     let paragraphs = paragraphs.iter().filter(|text| !text.is_empty());
     let paragraphs = paragraphs.map(|text| format!("<p>{text}</p>\n")).collect::<Vec<_>>().concat();
-    let (language, shop) = (language.tag(), escape_html(shop));
+    let (language, shop, footer) = (language.tag(), escape_html(&facts.name), format_footer(facts));
     format!(
         "<!doctype html>\n<html lang=\"{language}\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n{meta}\n\
          <title>{title} – {shop}</title>\n<link rel=\"icon\" href=\"/favicon.svg\">\n<link rel=\"stylesheet\" href=\"{STYLE_SHEET}\">\n\
-         </head>\n<body>\n<header><a href=\"/\">{shop}</a></header>\n<main>\n<h1>{title}</h1>\n{paragraphs}{form}<p><a class=\"{class}\" href=\"/\">{back}</a></p>\n</main>\n</body>\n</html>\n"
+         </head>\n<body>\n<header><a href=\"/\">{shop}</a></header>\n<main>\n<h1>{title}</h1>\n{paragraphs}{form}<p><a class=\"{class}\" href=\"/\">{back}</a></p>\n</main>\n{footer}</body>\n</html>\n"
     )
+}
+
+/// Formats who sells below a page, if the operator says more of the seller than the name.
+fn format_footer(facts: &ShopFacts) -> String {
+    let SellerIdentity { name, address, email } = &facts.seller;
+    if address.is_none() && email.is_none() {
+        return String::new();
+    }
+    let address = address.as_deref().map(|address| format!(", {}", escape_html(address))).unwrap_or_default();
+    let email = email.as_deref().map(|email| format!("<ul>\n<li>{}</li>\n</ul>\n", format_mail_link(email)));
+    format!("<footer>\n<p>{}{address}</p>\n{}</footer>\n", escape_html(name), email.unwrap_or_default())
 }
 
 /// Answers with a page that has a form.
@@ -556,19 +653,19 @@ pub(super) fn respond_with(
     language: Language,
     page: MessagePage,
     form: &str,
-    shop: &str,
+    facts: &ShopFacts,
 ) -> Response {
-    let mut response = respond(language, format_page_with(language, page, form, shop, UNLISTED));
+    let mut response = respond(language, format_page_with(language, page, form, facts, UNLISTED));
     *response.status_mut() = status;
     response.headers_mut().insert(HeaderName::from_static("x-robots-tag"), HeaderValue::from_static("noindex"));
     response
 }
 
 /// Answers with the page where buyers ask for their links, which search engines may list.
-pub(super) fn respond_with_lost_links(language: Language, shop: &str) -> Response {
+pub(super) fn respond_with_lost_links(language: Language, facts: &ShopFacts) -> Response {
     let page = lost_links(language);
     let meta = format!("<meta name=\"description\" content=\"{}\">", page.paragraphs[0]);
-    respond(language, format_page_with(language, page, &format_address_form(language), shop, &meta))
+    respond(language, format_page_with(language, page, &format_address_form(language), facts, &meta))
 }
 
 fn respond(language: Language, html: String) -> Response {

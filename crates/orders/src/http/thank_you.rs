@@ -48,12 +48,12 @@ impl OrderService {
         let waiting = || {
             let page = if is_of_paypal { page::waiting_for_paypal(language) } else { page::thank_you(language) };
             let orders = page::format_orders_link(language);
-            page::respond_with(StatusCode::OK, language, page, &orders, &self.facts.name)
+            page::respond_with(StatusCode::OK, language, page, &orders, &self.facts)
         };
         let Some((name, id)) = id else { return waiting() };
         let mut response = match self.find_paid(name, &id).await {
             Some(order) if order.state != OrderState::Refunded => self.show_order(&order, language).await,
-            Some(_) => page::respond_with(StatusCode::OK, language, page::refunded(language), "", &self.facts.name),
+            Some(_) => page::respond_with(StatusCode::OK, language, page::refunded(language), "", &self.facts),
             None => {
                 let mut response = waiting();
                 let again = format!(
@@ -93,16 +93,16 @@ impl OrderService {
         let grant = DownloadGrant { order: order.id, generation: order.download_generation };
         let Some(token) = key.map(|key| key.sign(grant)) else {
             let page = page::unavailable(language);
-            return page::respond_with(StatusCode::SERVICE_UNAVAILABLE, language, page, "", &self.facts.name);
+            return page::respond_with(StatusCode::SERVICE_UNAVAILABLE, language, page, "", &self.facts);
         };
         if !is_open(order, order.download_generation, now) {
             let form = page::format_renewal_form(language, &token);
-            return page::respond_with(StatusCode::OK, language, page::ended(language), &form, &self.facts.name);
+            return page::respond_with(StatusCode::OK, language, page::ended(language), &form, &self.facts);
         }
         let lines = order.receipt(&number).list_lines(language, &self.facts);
         let (download, receipt) = (format!("{DOWNLOADS}{token}"), format!("{RECEIPTS}{token}"));
         let paths = page::OrderPaths { download: &download, receipt: &receipt };
-        let order = page::format_order(language, paths, &lines);
-        page::respond_with(StatusCode::OK, language, page::order_ready(language), &order, &self.facts.name)
+        let order = page::format_order(language, paths, &lines, self.facts.contact());
+        page::respond_with(StatusCode::OK, language, page::order_ready(language), &order, &self.facts)
     }
 }

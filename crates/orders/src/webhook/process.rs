@@ -204,6 +204,7 @@ impl OrderService {
         let receipt = Receipt {
             number: NUMBER_PLACEHOLDER,
             paid_at: now,
+            buyer,
             provider: event.provider,
             title: &product.title,
             amount_minor: payment.amount_minor,

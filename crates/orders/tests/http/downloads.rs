@@ -85,6 +85,32 @@ async fn form_of_lost_links_is_refused_from_other_sites() {
 }
 
 #[tokio::test]
+async fn receipt_names_whom_the_buyer_enters_and_stores_nothing() {
+    let shop = TestShop::start().await;
+    shop.deliver(Provider::Stripe, &session("evt_1", "pi_1", 2800, "plink_1")).await.expect("an order");
+    let receipt = latest_link(&shop).await.replace("/shop/download/", "/shop/receipt/");
+    let enter = async |path: &str, site: &str| {
+        let request = Request::builder().method(Method::POST).uri(path).header("sec-fetch-site", site);
+        let form = "addressee=+Mill+%26+Co+%0D%0A%3Cb%3E1+Mill+Lane%0D%0A%0D%0AVAT+GB123";
+        let response = shop.service.answer(request.body(Body::from(form)).expect("a request")).await;
+        let status = response.status().as_u16();
+        let body = axum::body::to_bytes(response.into_body(), 100_000).await.expect("a page");
+        (status, String::from_utf8(body.to_vec()).expect("text"))
+    };
+    let (status, page) = enter(&receipt, "same-origin").await;
+    assert_eq!(status, 200);
+    let lines = "Mill &amp; Co\n&lt;b&gt;1 Mill Lane\nVAT GB123";
+    for part in [format!("<dt>Billed to</dt><dd>{lines}</dd>"), format!(">{lines}</textarea>")] {
+        assert!(page.contains(&part) && !page.contains("ada@example.com"), "{part}: {page}");
+    }
+    assert_eq!(enter(&receipt, "cross-site").await.0, 403);
+    assert_eq!(enter("/shop/receipt/abc", "same-origin").await.0, 404);
+    let request = Request::builder().uri(&receipt).body(Body::empty()).expect("a request");
+    let again = axum::body::to_bytes(shop.service.answer(request).await.into_body(), 100_000).await.expect("a page");
+    assert!(!String::from_utf8_lossy(&again).contains("Mill"), "nothing is stored");
+}
+
+#[tokio::test]
 async fn receipt_is_shown_also_after_the_end_of_the_link() {
     let shop = TestShop::start().await;
     shop.deliver(Provider::Stripe, &session("evt_1", "pi_1", 2800, "plink_1")).await.expect("an order");

@@ -87,11 +87,11 @@ interface LineProps {
 
 function Line({ name, children, onChange }: LineProps) {
   return (
-    <div className="grid items-center gap-x-6 sm:grid-cols-[11rem_minmax(0,1fr)_auto]">
+    <div className="grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-6 sm:grid-cols-[11rem_minmax(0,1fr)_auto]">
       <dt className="text-small text-ink-soft sm:text-body">{name}</dt>
-      <dd className="wrap-anywhere">{children}</dd>
+      <dd className="col-start-1 wrap-anywhere sm:col-start-2">{children}</dd>
       {onChange && (
-        <dd className="mt-1 sm:mt-0">
+        <dd className="col-start-2 row-span-2 row-start-1 sm:col-start-3 sm:row-span-1">
           <Button onClick={onChange} aria-label={`Change: ${name}`}>
             Change
           </Button>

@@ -19,6 +19,7 @@ export function DayFilter(props: DayFilterProps) {
     <>
       <Button
         icon={CalendarRange}
+        className="max-sm:px-2.5"
         aria-expanded={isOpen}
         aria-controls={form}
         onClick={() => setOpen(!isOpen)}

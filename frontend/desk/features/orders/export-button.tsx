@@ -20,7 +20,12 @@ export function ExportButton({ filters }: { filters: OrderFilters }) {
   );
   return (
     <>
-      <Button icon={Download} isPending={download.isPending} onClick={() => void download.run()}>
+      <Button
+        icon={Download}
+        className="max-sm:px-2.5"
+        isPending={download.isPending}
+        onClick={() => void download.run()}
+      >
         Export
       </Button>
       {download.failure && <FailureNotice failure={download.failure} />}

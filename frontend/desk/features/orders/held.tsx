@@ -51,9 +51,9 @@ function HeldRow({ payment, held }: { payment: HeldPayment; held: HeldList }) {
     <li>
       <p>
         <span className="font-strong">{amount}</span> at {nameProvider(provider)}
-        {buyer_email && ` from ${buyer_email}`}
         {payment.is_test && " (test)"} · <Time at={received_at} isFull />
       </p>
+      {buyer_email && <p className="wrap-anywhere">{buyer_email}</p>}
       {detail && <p className="text-small wrap-anywhere text-ink-soft">{detail}</p>}
       <div className="mt-2 flex flex-wrap items-end gap-2">
         <div className="w-60 max-w-full">
@@ -83,13 +83,19 @@ function HeldRow({ payment, held }: { payment: HeldPayment; held: HeldList }) {
         )}
         <Button
           kind="main"
+          className="lg:min-h-10"
           isPending={delivering.isPending}
           isDisabled={isIncomplete}
           onClick={() => void delivering.run()}
         >
           Deliver
         </Button>
-        <Button kind="quiet" isPending={dismissing.isPending} onClick={() => void dismissing.run()}>
+        <Button
+          kind="quiet"
+          className="lg:min-h-10"
+          isPending={dismissing.isPending}
+          onClick={() => void dismissing.run()}
+        >
           Not for this shop
         </Button>
       </div>

@@ -46,7 +46,7 @@ export function Orders({ filters, open }: OrdersProps) {
           <div className="w-full @xl:w-auto @xl:min-w-40 @xl:flex-1">
             <SearchField label="Search orders" value={wanted.search} onChange={onSearch} />
           </div>
-          <div className="w-full @xl:w-60">
+          <div className="min-w-32 flex-1 basis-0 @xl:w-60 @xl:flex-none @xl:basis-auto">
             <TemplateFilter value={wanted.template} onChange={(template) => set({ template })} />
           </div>
           <DayFilter from={wanted.from} to={wanted.to} onChange={set} />

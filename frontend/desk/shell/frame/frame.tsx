@@ -8,6 +8,8 @@ export interface NavigationItem {
   path: string;
   label: string;
   icon: LucideIcon;
+  /** Whether the menu of the account leads there, too, so that it is left out of the narrow bar of a phone. */
+  isInMenu?: boolean;
 }
 
 interface FrameProps {
@@ -45,7 +47,10 @@ export function Frame({ name, application, items, notice, children }: FrameProps
         >
           <ul className="flex lg:flex-col lg:gap-0.5">
             {items.map((item) => (
-              <li key={item.path} className="min-w-12 flex-auto lg:flex-none">
+              <li
+                key={item.path}
+                className={`min-w-12 flex-auto lg:flex-none ${item.isInMenu ? "max-lg:hidden" : ""}`}
+              >
                 <Item {...item} />
               </li>
             ))}

@@ -11,7 +11,7 @@ const SELLING_POINTS = [
   { icon: Download, text: "PayPal integration ready" },
 ];
 
-/** The footer: the link for sellers, and the selling points of all templates. */
+/** The footer: the link for sellers, the selling points of all templates, and the way of buyers back to their downloads. */
 export function CatalogueFooter() {
   const prefetch = usePrefetch("submission");
   return (
@@ -41,6 +41,15 @@ export function CatalogueFooter() {
           ))}
         </ul>
       </div>
+      <p className="mt-10 text-small text-ink-soft print:hidden">
+        Bought a template?{" "}
+        <a
+          href={paths.orders}
+          className="inline-block py-2 underline decoration-line decoration-1 underline-offset-[0.18em] hover:decoration-ink"
+        >
+          Your downloads
+        </a>
+      </p>
       <ColourBar />
     </footer>
   );

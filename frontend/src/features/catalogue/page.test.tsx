@@ -36,6 +36,12 @@ test("a card has one heading and one link", () => {
   expect(links.map((link) => link.getAttribute("href"))).toEqual([paths.template(8)]);
 });
 
+test("the footer leads buyers to their downloads, which are a page of the server", () => {
+  open(paths.catalogue);
+  const link = screen.getByRole("link", { name: "Your downloads" });
+  expect(link.getAttribute("href")).toBe("/orders");
+});
+
 test("choosing a category writes it into the URL, 'All' removes it", async () => {
   const router = open(paths.catalogue);
   fireEvent.click(screen.getByRole("button", { name: "Events" }));

@@ -65,13 +65,24 @@ test.each([
 ])("each letter or layout of template %i has a tab", (product, names) => {
   const { preview, tab, shown } = open(product);
   expect(preview.further.map(({ name }) => name)).toEqual(names);
-  expect(screen.getAllByRole("tab")).toHaveLength(5 + names.length);
+  expect(screen.getAllByRole("tab")).toHaveLength(6 + names.length);
   for (const { name, alt, picture } of preview.further) {
     fireEvent.click(tab(name));
     expect(screen.getByRole("img", { name: alt })).toBeTruthy();
     expect(screen.getByRole("tabpanel", { name })).toBeTruthy();
     expect(shown()).toBe(String(picture.width));
   }
+});
+
+test("the plain text of all mails of a product is one page in a frame, with no other form to choose", () => {
+  const { tab } = open(3);
+  fireEvent.click(tab("Plain text"));
+  const frame = screen.getByTitle("The text of the same email for programs that show no HTML.");
+  expect(frame.getAttribute("src")).toBe("/mails/3-text.html");
+  expect(frame.getAttribute("sandbox")).toBe("");
+  expect(screen.getByRole("tabpanel", { name: "Plain text" })).toBeTruthy();
+  expect(screen.queryByRole("button")).toBeNull();
+  expect(screen.queryByText("See the whole email")).toBeNull();
 });
 
 test("the live mail of a further layout is reached by its tab", () => {

@@ -24,6 +24,11 @@ const VIEWS = [
     note: "The same email with images off: a text stands in place of each picture.",
   },
   { name: "Windows", view: "windows", note: "The same email with the fonts of Windows and Gmail." },
+  {
+    name: "Plain text",
+    view: "text",
+    note: "The text of the same email for programs that show no HTML.",
+  },
 ] as const;
 
 /** The displayed widths: an email is 600 pixels wide, its page on a phone 375, where the screen has room. */
@@ -44,7 +49,7 @@ const SUMMARY = `${buttonClass("plain")} w-full cursor-pointer list-none bg-pape
 interface View {
   key: string;
   name: string;
-  view: "detail" | "phone" | "dark" | "unloaded" | "windows" | "further";
+  view: "detail" | "phone" | "dark" | "unloaded" | "windows" | "text" | "further";
   note: string | undefined;
   picture: ShownPicture | undefined;
   mail: number;
@@ -68,11 +73,13 @@ export function EmailPreview({ template }: { template: Template }) {
   if (!shown) return null;
   const { view, note, picture, mail } = shown;
   // The frame shows the pictures of the mail, and the fonts of this machine.
-  const hasFrame = view !== "unloaded" && view !== "windows";
-  const isFramed = isLive && hasFrame;
+  const hasFrame = view !== "unloaded" && view !== "windows" && view !== "text";
+  // Of plain text there is no picture.
+  const isText = view === "text";
+  const isFramed = isText || (isLive && hasFrame);
   const panel = { role: "tabpanel", id: `${id}-panel`, "aria-labelledby": `${id}-${shown.key}` };
   return (
-    <div className="proof group/crop flex flex-col">
+    <div className="proof group/crop flex flex-wrap gap-x-3 [&>noscript]:w-full">
       {preview.views && (
         <PreviewTabs
           id={id}
@@ -82,11 +89,11 @@ export function EmailPreview({ template }: { template: Template }) {
           onChoose={setActive}
         />
       )}
-      <div {...(preview.views && panel)} className={isFramed ? "" : CROP}>
+      <div {...(preview.views && panel)} className={isFramed ? "w-full" : `w-full ${CROP}`}>
         {isFramed ? (
           <LiveMail
-            title={view === "further" ? (note ?? preview.alt) : preview.alt}
-            path={paths.mail(template.id, mail)}
+            title={view === "further" || isText ? (note ?? preview.alt) : preview.alt}
+            path={isText ? paths.plainTexts(template.id) : paths.mail(template.id, mail)}
             isNarrow={view === "phone"}
             isDark={view === "dark"}
           />
@@ -107,7 +114,7 @@ export function EmailPreview({ template }: { template: Template }) {
         <button
           type="button"
           onClick={() => setLive(!isLive)}
-          className={`${buttonClass("plain")} mt-3 w-full bg-paper print:hidden [@media(scripting:none)]:hidden`}
+          className={`${buttonClass("plain")} mt-3 min-w-52 flex-1 bg-paper sm:mt-4 print:hidden [@media(scripting:none)]:hidden`}
         >
           {isLive ? "Show the pictures" : "Open the live email"}
         </button>
@@ -122,7 +129,7 @@ function listViews(preview: Preview): View[] {
   const views = VIEWS.map((view) => ({
     ...view,
     key: view.view,
-    picture: { ...preview, ...preview.views }[view.view],
+    picture: view.view === "text" ? undefined : { ...preview, ...preview.views }[view.view],
     mail: 1,
   }));
   const further = (preview.views?.further ?? []).map(({ name, mail, alt, picture }) => ({
@@ -170,7 +177,7 @@ function isLong({ detail: { width, height } }: Preview): boolean {
 
 function WholeButton() {
   return (
-    <details className="group/whole mt-4 print:hidden">
+    <details className="group/whole mt-4 min-w-52 flex-1 print:hidden">
       <summary className={SUMMARY}>
         <span className="group-open/whole:hidden">See the whole email</span>
         <span className="hidden group-open/whole:inline">Show less</span>

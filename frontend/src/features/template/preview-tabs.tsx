@@ -28,7 +28,7 @@ export function PreviewTabs({ id, label, tabs, active, onChoose }: PreviewTabsPr
       role="tablist"
       aria-label={label}
       onKeyDown={onKeyDown}
-      className="mb-4 flex flex-wrap gap-1.5 print:hidden sm:gap-2 [@media(scripting:none)]:hidden"
+      className="mb-4 flex w-full flex-wrap gap-1.5 print:hidden sm:gap-2 [@media(scripting:none)]:hidden"
     >
       {tabs.map(({ key, name, view }, index) => (
         <Slot key={key} {...(view === "further" && { name: "mails" })}>
@@ -40,7 +40,7 @@ export function PreviewTabs({ id, label, tabs, active, onChoose }: PreviewTabsPr
             aria-controls={`${id}-panel`}
             tabIndex={index === active ? 0 : -1}
             onClick={() => choose(index)}
-            className="min-h-11 rounded-small border border-edge bg-paper px-3 whitespace-nowrap max-sm:px-2 max-sm:text-small transition-colors duration-150 hover:border-ink aria-selected:border-ink aria-selected:bg-ink aria-selected:text-paper sm:px-4"
+            className="min-h-11 rounded-small border border-edge bg-paper px-3 whitespace-nowrap max-sm:px-2 max-sm:text-small transition-colors duration-150 hover:border-ink aria-selected:border-ink aria-selected:bg-ink aria-selected:text-paper sm:px-3.5"
           >
             {name}
           </button>
