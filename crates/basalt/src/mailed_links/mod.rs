@@ -174,6 +174,11 @@ impl MailedLinks {
             return response;
         }
         let response = requests::forward(auth, request).await;
+        let status = response.status();
+        let is_failure = status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error();
+        if is_failure && (self.are_refusals_shown || self.is_of_own_site(sender, link)) {
+            return self.show_failure(sender, status, requests::read_retry_after(response.headers()));
+        }
         let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let is_own = self.own_site.as_ref().is_some_and(|site| leads_to(location, site));
         match LinkOutcome::read(location) {
@@ -308,12 +313,15 @@ impl MailedLinks {
 
     /// Whether a link belongs to the PKCE flow of another browser and leads to the built-in site.
     fn is_pkce_of_own_site(&self, sender: &Sender, link: &Link) -> bool {
+        link.token.starts_with(PKCE_PREFIX) && link.kind != "email_change" && self.is_of_own_site(sender, link)
+    }
+
+    /// Whether a link leads to the built-in site.
+    fn is_of_own_site(&self, sender: &Sender, link: &Link) -> bool {
         let (header, referer) = sender.redirect_headers();
         let candidates = RedirectRequest { header, parameter: &link.redirect_to, referer };
         let target = self.app.borrow().redirect_allow_list.select_target(candidates);
-        link.token.starts_with(PKCE_PREFIX)
-            && link.kind != "email_change"
-            && self.own_site.as_ref().is_some_and(|site| leads_to(&target, site))
+        self.own_site.as_ref().is_some_and(|site| leads_to(&target, site))
     }
 
     /// Answers with a code for the browser in which the flow began; `None` if the link is refused.

@@ -56,6 +56,11 @@ pub(super) struct Answer {
     pub retry_after: Option<u64>,
 }
 
+/// Returns `Retry-After`, in seconds.
+pub(super) fn read_retry_after(headers: &HeaderMap) -> Option<u64> {
+    headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok())
+}
+
 impl Answer {
     /// Whether the answer is an error of this code.
     pub(super) fn is(&self, code: ErrorCode) -> bool {
@@ -143,7 +148,7 @@ impl Sender {
     ) -> Answer {
         let response = forward(auth, self.build(method, target, token, body)).await;
         let (head, body) = response.into_parts();
-        let retry_after = head.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
+        let retry_after = read_retry_after(&head.headers);
         let body = Limited::new(body, MAX_ANSWER).collect().await.map(http_body_util::Collected::to_bytes);
         let body = body.ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
         Answer { status: head.status, body, retry_after }

@@ -386,6 +386,22 @@ async fn mails_that_a_link_sends_again_are_limited() {
 }
 
 #[tokio::test]
+async fn link_that_a_limit_refuses_is_a_page_that_says_when_to_try_again() {
+    let site = Site::start("[auth.rate_limit]\ntoken_verifications = 1\n");
+    site.post("/admin/users", None, json!({"email": ANN, "password": PASSWORD, "email_confirm": true})).await;
+    let link = site.recover().await;
+    let mut page = site.open(&link).await;
+    for _ in 0..80 {
+        if page.status == 429 {
+            break;
+        }
+        page = site.open(&link).await;
+    }
+    assert_eq!(page.status, 429);
+    assert!(page.has("<h1>Please wait a little</h1>") && page.has("seconds."), "{page:?}");
+}
+
+#[tokio::test]
 async fn expired_links_of_all_kinds_are_sent_again() {
     let site = Site::start("enable_confirmations = true\n");
     let (status, _) = site.server.auth("/signup", Some(json!({"email": ANN, "password": PASSWORD}))).await;
