@@ -80,6 +80,9 @@ fn format_head(title: &str, stylesheet: &str, token: &str, header: &str) -> Stri
 fn format_list(explanations: &[Arc<str>], token: &str, header: &str) -> String {
     let mut page = format_head("Explanations", "explain/style.css", token, header);
     page.push_str("<p>Refused requests, newest first.</p>\n");
+    if explanations.is_empty() {
+        page.push_str("<p class=\"quiet\">None yet: the next request that is refused is explained here.</p>\n");
+    }
     for explanation in explanations {
         let Ok(shown) = serde_json::from_str::<Value>(explanation) else { continue };
         let _ = writeln!(

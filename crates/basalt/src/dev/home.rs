@@ -102,8 +102,8 @@ pub(super) fn is_home(uri: &Uri) -> bool {
     matches!(uri.path(), "/_dev" | "/_dev/") && !has_token
 }
 
-/// Answers with the page.
-pub(super) fn answer(path: &str, links: &[DevLink], header: &str) -> Response {
+/// Answers with the page, which needs no header: it lists the same links.
+pub(super) fn answer(path: &str, links: &[DevLink]) -> Response {
     let root = find_root(path);
     let relative = |path: &str| format!("{root}{}", path.trim_start_matches('/'));
     let items = links.iter().map(|link| {
@@ -114,8 +114,8 @@ pub(super) fn answer(path: &str, links: &[DevLink], header: &str) -> Response {
     let html = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Development pages</title>\n\
-         <link rel=\"stylesheet\" href=\"{}\">\n</head>\n<body>\n{header}<main>\n<h1>Development pages</h1>\n\
-         <p>For this machine only. Public servers do not have them.</p>\n<ul>\n{items}</ul>\n</main>\n</body>\n</html>\n",
+         <link rel=\"stylesheet\" href=\"{}\">\n</head>\n<body>\n<main>\n<h1>Development pages</h1>\n\
+         <p>For this machine only. Public servers do not have them.</p>\n<ul class=\"links\">\n{items}</ul>\n</main>\n</body>\n</html>\n",
         relative("/_dev/inbox.css")
     );
     response(StatusCode::OK, "text/html; charset=utf-8", DEFAULT_POLICY, html.into_bytes())

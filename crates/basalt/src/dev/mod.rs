@@ -157,7 +157,7 @@ impl DevelopmentPages {
             DevPage::Payment(pages) => pages.answer(request, &header).await,
             DevPage::Mails(preview) => preview.answer(request.method(), &uri, &header).await,
             DevPage::Users(pages) => pages.answer(request.method(), &uri, &header).await,
-            DevPage::Home => home::answer(uri.path(), &links, &header),
+            DevPage::Home => home::answer(uri.path(), &links),
             DevPage::Inbox => self.answer_inbox(request, &header).await,
         }
     }

@@ -235,8 +235,8 @@ impl OrdersPage {
     }
 }
 
-const MODES: &str = "<option value=\"once\">once</option><option value=\"repeated\">twice</option>\
-                     <option value=\"stale\">signed a week ago</option><option value=\"forged\">with a wrong signature</option>";
+const MODES: &str = "<option value=\"once\">Once</option><option value=\"repeated\">Twice</option>\
+                     <option value=\"stale\">Signed a week ago</option><option value=\"forged\">With a wrong signature</option>";
 const LOCALES: &str = "<option value=\"en\">English</option><option value=\"de\">German</option>\
                        <option value=\"fr\">French</option><option value=\"es\">Spanish</option>";
 
@@ -263,11 +263,15 @@ fn push_order(html: &mut String, order: &Order, before: Option<i64>) {
     let before = before.map(|number| format!("<input type=\"hidden\" name=\"before\" value=\"{number}\">"));
     let (title, email) = (escape_html(&order.template_title), escape_html(&order.buyer_email));
     let (number, state) = (order.number, order.state.name());
-    let _ = writeln!(html, "<li><p>No. {number}: {title} for {email}, {state}</p>");
+    let amount = escape_html(&format_amount(order.amount_minor, &order.currency, Language::English));
+    let _ = writeln!(
+        html,
+        "<li><p><strong>No. {number}: {title}</strong></p>\n<p class=\"quiet\">{email}, {amount}, {state}</p>"
+    );
     if order.state != OrderState::Refunded {
         let _ = writeln!(
             html,
-            "<form method=\"post\" action=\"{PATH}/refund\"><input type=\"hidden\" name=\"order\" value=\"{}\">{}\
+            "<form class=\"row\" method=\"post\" action=\"{PATH}/refund\"><input type=\"hidden\" name=\"order\" value=\"{}\">{}\
              <p><label for=\"refund-{number}\">Delivery of the event</label>\
              <select id=\"refund-{number}\" name=\"delivery\">{MODES}</select></p>\
              <button type=\"submit\">Refund No. {number}</button></form>",
