@@ -114,7 +114,7 @@ export function EmailPreview({ template }: { template: Template }) {
         <button
           type="button"
           onClick={() => setLive(!isLive)}
-          className={`${buttonClass("plain")} mt-3 min-w-52 flex-1 bg-paper sm:mt-4 print:hidden [@media(scripting:none)]:hidden`}
+          className={`${buttonClass("plain")} mt-3 min-w-[min(13rem,100%)] flex-1 bg-paper sm:mt-4 print:hidden [@media(scripting:none)]:hidden`}
         >
           {isLive ? "Show the pictures" : "Open the live email"}
         </button>
@@ -177,7 +177,7 @@ function isLong({ detail: { width, height } }: Preview): boolean {
 
 function WholeButton() {
   return (
-    <details className="group/whole mt-4 min-w-52 flex-1 print:hidden">
+    <details className="group/whole mt-4 min-w-[min(13rem,100%)] flex-1 print:hidden">
       <summary className={SUMMARY}>
         <span className="group-open/whole:hidden">See the whole email</span>
         <span className="hidden group-open/whole:inline">Show less</span>
