@@ -231,7 +231,7 @@ impl Call<'_> {
         let commands: &[&str] = if command == "SELECT" { &["SELECT"] } else { &[command, "SELECT"] };
         let role = self.identity.role.clone();
         let Some((cause, intermediary)) = self.find_row_security(&role, &relations, commands).await else { return };
-        // In a view with the rights of its owner the policies of the owner count, whoever asks.
+        // A view with the rights of its owner is subject to the policies for the owner, not to those for the caller.
         let is_countable = intermediary.as_ref().is_none_or(|view| view.owner.is_none());
         let hidden_rows = if is_countable { self.count_all(plan).await } else { None };
         // Without policies there are no rows either.

@@ -230,7 +230,7 @@ pub(super) fn format_receipt(
     format!("<section class=\"receipt\">\n{refunded}{}</section>\n", format_lines(lines, contact))
 }
 
-/// The field of the form that says whom a receipt is for.
+/// The field of the form for the addressee of a receipt.
 pub(super) const ADDRESSEE_FIELD: &str = "addressee";
 
 /// The words of that form, and of the line of the receipt.
@@ -276,7 +276,7 @@ pub(super) fn addressee_texts(language: Language) -> AddresseeTexts {
     }
 }
 
-/// Formats the form that adds whom a receipt is for, with what was entered before.
+/// Formats the form for the addressee of a receipt, filled in with what was entered before.
 pub(super) fn format_addressee_form(language: Language, path: &str, entered: &str) -> String {
     let AddresseeTexts { open, field, hint, button, .. } = addressee_texts(language);
     format!(

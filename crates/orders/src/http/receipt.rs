@@ -1,6 +1,6 @@
 //! `/shop/receipt/…`: the receipt of an order, to print or to save. The token of a download link opens it, also when the link has ended.
 //!
-//! A form adds whom the receipt is for, such as a company with its VAT number. That is only shown in the answer, and not stored.
+//! A form adds an addressee, such as a company with its VAT number. It is shown in the answer, and not stored.
 
 use axum::extract::Request;
 use axum::response::Response;
@@ -20,7 +20,7 @@ use crate::store::find_order;
 
 /// The largest form, in bytes.
 const MAX_FORM: usize = 8 * 1024;
-/// The most lines of whom a receipt is for, and characters of a line.
+/// The most lines of an addressee, and characters of a line.
 const MAX_LINES: usize = 8;
 const MAX_LINE: usize = 120;
 
@@ -40,7 +40,7 @@ impl OrderService {
 
     /// Answers with the receipt of the order that the token names, or with a page that says why there is none.
     ///
-    /// `addressee`: whom the receipt is for, in lines; empty if nothing was entered.
+    /// `addressee`: name and address, in lines; empty if nothing was entered.
     pub(super) async fn answer_receipt(&self, token: &str, language: Language, addressee: &str) -> Response {
         let facts = &self.facts;
         let mut response = match self.find_order_of_link(token).await {
