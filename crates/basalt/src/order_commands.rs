@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
-use orders::admin::{self, OrderFilter};
+use foundation::email::Email;
+use orders::admin::{self, OrderFilter, Recipient};
 use orders::amount::format_coded;
 use orders::export::{CSV_HEADER, to_csv};
 use orders::{Order, OrderService, OrderState};
@@ -73,6 +74,16 @@ pub(crate) struct OrderArguments {
     order: String,
 }
 
+/// Arguments of `resend`.
+#[derive(Debug, Args)]
+pub(crate) struct OrderResendArguments {
+    #[command(flatten)]
+    order: OrderArguments,
+    /// The right address of a buyer who mistyped it; the order keeps it
+    #[arg(long, value_name = "ADDRESS", value_parser = parse_email)]
+    email: Option<Email>,
+}
+
 /// Arguments of `export`.
 #[derive(Debug, Args)]
 pub(crate) struct OrderExportArguments {
@@ -92,6 +103,10 @@ pub(crate) struct OrderExportArguments {
 fn parse_state(name: &str) -> Result<&'static str, String> {
     let state = OrderState::from_name(name);
     state.map(OrderState::name).ok_or_else(|| "must be paid, delivered or refunded".to_owned())
+}
+
+fn parse_email(address: &str) -> Result<Email, String> {
+    Email::parse(address).map_err(|_| "must be an email address".to_owned())
 }
 
 /// A database with the service of its orders.
@@ -189,7 +204,9 @@ async fn for_each(
 pub(crate) async fn list(database: &OrderDatabase, arguments: &OrderListArguments) -> anyhow::Result<()> {
     let mut left = arguments.limit;
     let mut out = std::io::stdout().lock();
+    let mut is_empty = true;
     for_each(&database.service, to_filter(&arguments.filter), |order| {
+        is_empty = false;
         if left == 0 {
             return Ok(false);
         }
@@ -208,7 +225,11 @@ pub(crate) async fn list(database: &OrderDatabase, arguments: &OrderListArgument
         }
         Ok(true)
     })
-    .await
+    .await?;
+    if is_empty {
+        eprintln!("No orders.");
+    }
+    Ok(())
 }
 
 /// Shows an order with its mails and events, as JSON.
@@ -220,11 +241,15 @@ pub(crate) async fn show(database: &OrderDatabase, arguments: &OrderShowArgument
     print(&if arguments.json { details.to_string() } else { serde_json::to_string_pretty(&details)? })
 }
 
-/// Mails a new link to the buyer.
-pub(crate) async fn resend(database: &OrderDatabase, arguments: &OrderArguments) -> anyhow::Result<()> {
-    let id = database.find(&arguments.order).await?;
-    admin::resend_download(&database.service, id).await?;
-    print("A mail with a new link is queued; older links have ended.")
+/// Mails a new link to the buyer, to another address if one is given.
+pub(crate) async fn resend(database: &OrderDatabase, arguments: &OrderResendArguments) -> anyhow::Result<()> {
+    let id = database.find(&arguments.order.order).await?;
+    let to = Recipient { email: arguments.email.as_ref(), previous: None };
+    if admin::resend_download_to(&database.service, id, to).await? {
+        print("The address is changed, and a mail with a new link to it is queued; older links have ended.")
+    } else {
+        print("A mail with a new link is queued; older links have ended.")
+    }
 }
 
 /// Refunds an order at its provider.

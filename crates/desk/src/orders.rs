@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use ::orders::admin::{self, MAX_LIMIT, OrderFilter, RefundError, ResendError};
+use ::orders::admin::{self, MAX_LIMIT, OrderFilter, Recipient, RefundError, ResendError};
 use ::orders::export::{CSV_HEADER, to_csv};
 use ::orders::held::{self, HeldChoice, HeldError};
-use ::orders::webhook::json::parse_address;
 use ::orders::{Order, OrderService, OrderState, Provider};
 use axum::body::Body;
 use axum::response::Response;
 use chrono::{Days, NaiveDate, NaiveTime};
+use foundation::email::Email;
 use foundation::error_chain::ErrorChain;
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt, stream};
@@ -94,14 +94,8 @@ impl Orders {
         let template = call.body.get("template").and_then(serde_json::Value::as_u64);
         let template = template.and_then(|id| u16::try_from(id).ok());
         let template = template.ok_or_else(|| DeskError::invalid("template must be the id of a template."))?;
-        let email = match call.body.get("email") {
-            None | Some(serde_json::Value::Null) => None,
-            Some(_) => {
-                let email = parse_address(call.body.text("email", MAX_EMAIL)?.trim());
-                Some(email.ok_or_else(|| DeskError::invalid("email must be an email address."))?)
-            }
-        };
-        let choice = HeldChoice { provider, event_id, template, email: email.as_deref() };
+        let email = read_email(call)?;
+        let choice = HeldChoice { provider, event_id, template, email: email.as_ref().map(Email::as_str) };
         let id = held::deliver(&self.0, choice).await.map_err(refuse_held)?;
         call.record_done("order.deliver_held", &id.to_string()).await;
         Ok(respond::json(StatusCode::CREATED, &json!({ "id": id })))
@@ -117,9 +111,13 @@ impl Orders {
         Ok(respond::ok(&json!({})))
     }
 
+    /// Mails a new link, to another address if one is given. The log names the order and no address.
     async fn resend(&self, call: &OwnerCall, id: Uuid) -> Result<Response, DeskError> {
-        admin::resend_download(&self.0, id).await.map_err(refuse_resend)?;
-        call.record_done("order.resend", &id.to_string()).await;
+        let email = read_email(call)?;
+        let to = Recipient { email: email.as_ref(), previous: find_text(call, "previous_email")? };
+        let is_other = admin::resend_download_to(&self.0, id, to).await.map_err(refuse_resend)?;
+        let action = if is_other { "order.change_address" } else { "order.resend" };
+        call.record_done(action, &id.to_string()).await;
         Ok(respond::json(StatusCode::ACCEPTED, &json!({})))
     }
 
@@ -171,6 +169,20 @@ fn read_event(call: &OwnerCall) -> Result<(Provider, &str), DeskError> {
     Ok((provider, call.body.text("event_id", MAX_NAME)?))
 }
 
+/// Reads an address that may be missing.
+fn read_email(call: &OwnerCall) -> Result<Option<Email>, DeskError> {
+    let email = find_text(call, "email")?.map(Email::parse).transpose();
+    email.map_err(|_| DeskError::invalid("email must be an email address."))
+}
+
+/// Reads an address as it was entered, without spaces around it; `None` if it is missing.
+fn find_text<'a>(call: &'a OwnerCall, name: &str) -> Result<Option<&'a str>, DeskError> {
+    match call.body.get(name) {
+        None | Some(serde_json::Value::Null) => Ok(None),
+        Some(_) => Ok(Some(call.body.text(name, MAX_EMAIL)?.trim())),
+    }
+}
+
 fn refuse_held(error: HeldError) -> DeskError {
     match error {
         HeldError::NotFound => DeskError::not_found("The payment"),
@@ -197,8 +209,8 @@ fn refuse_resend(error: ResendError) -> DeskError {
         ResendError::NotFound => DeskError::not_found("The order"),
         ResendError::Refunded => already_refunded().hint("A refunded order has no link."),
         ResendError::Conflict => {
-            DeskError::new(StatusCode::CONFLICT, "conflict", "Another link was sent at the same time.")
-                .hint("The buyer has a link; load the order again.")
+            DeskError::new(StatusCode::CONFLICT, "conflict", "Another link was sent in the meantime.")
+                .hint("The buyer has it. Look at the order again before you send another one.")
         }
         ResendError::Database(error) => error.into(),
     }

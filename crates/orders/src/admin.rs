@@ -1,5 +1,6 @@
 //! Orders for the owner: lists, details, new links, refunds.
 
+use foundation::email::Email;
 use foundation::time::format_milliseconds;
 use platform::store;
 use serde_json::{Map, Value, json};
@@ -147,8 +148,8 @@ pub enum ResendError {
     /// The order is refunded.
     #[error("the order is refunded: it has no link")]
     Refunded,
-    /// Another link was issued at the same time.
-    #[error("another link was sent at the same time")]
+    /// Another link was issued since the order was read.
+    #[error("another link was sent in the meantime")]
     Conflict,
     /// The database failed.
     #[error("the order could not be read or changed: {0}")]
@@ -160,12 +161,45 @@ pub enum ResendError {
 /// # Errors
 /// There is no such order, or it has no link.
 pub async fn resend_download(service: &OrderService, id: Uuid) -> Result<(), ResendError> {
-    let order = find_order(&mut service.connection(), id).await?.ok_or(ResendError::NotFound)?;
-    send_link(service, &order, order.download_generation + 1, None).await
+    resend_download_to(service, id, Recipient::default()).await.map(drop)
 }
 
-/// Mails the link of this number, which is the present one or the next: then the present one ends. `mails` is the number of
-/// mails about the order, if it may not have grown.
+/// Who gets a new link.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Recipient<'a> {
+    /// The address of the buyer from now on; `None` keeps it.
+    pub email: Option<&'a Email>,
+    /// The address that the caller has read, if the order may have no other.
+    pub previous: Option<&'a str>,
+}
+
+/// Mails a new link to an address, which becomes that of the order; older links end.
+///
+/// Returns whether the order had another address.
+///
+/// # Errors
+/// There is no such order, or it has no link, or not the address that the caller has read.
+pub async fn resend_download_to(service: &OrderService, id: Uuid, to: Recipient<'_>) -> Result<bool, ResendError> {
+    let mut order = find_order(&mut service.connection(), id).await?.ok_or(ResendError::NotFound)?;
+    let is_known = to.previous.is_none_or(|previous| previous.eq_ignore_ascii_case(&order.buyer_email));
+    if !is_known && order.state != OrderState::Refunded {
+        return Err(ResendError::Conflict);
+    }
+    let other = to.email.map(Email::as_str).filter(|email| !email.eq_ignore_ascii_case(&order.buyer_email));
+    let is_other = other.is_some();
+    if let Some(email) = other {
+        email.clone_into(&mut order.buyer_email);
+    }
+    send_link(service, &order, order.download_generation + 1, None).await?;
+    if is_other {
+        tracing::info!(order.id = %id, "address of the buyer changed by the owner");
+    }
+    Ok(is_other)
+}
+
+/// Mails the link of this number to the address of `order`: the present link or the next, with which the present one ends. Only
+/// with the next one may the address be another than the stored one. `mails` is the number of mails about the order, if it may
+/// not have grown.
 ///
 /// # Errors
 /// The order is refunded, or has another link or number of mails than when it was read.
@@ -204,6 +238,7 @@ pub(crate) async fn send_link(
     }
     let issued = IssuedLink {
         order: id,
+        buyer: &order.buyer_email,
         previous: order.download_generation,
         mails,
         generation,

@@ -28,4 +28,4 @@ pub mod webhook;
 
 pub use order::{Order, OrderState, Provider};
 pub use service::{OrderService, ServicePorts};
-pub use shop_facts::{SellerIdentity, ShopFacts, ShopFonts};
+pub use shop_facts::{SellerDocument, SellerIdentity, ShopFacts, ShopFonts};

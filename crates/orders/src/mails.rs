@@ -350,7 +350,12 @@ mod tests {
             name: "Paper & Post".to_owned(),
             brand: MailBrand { name: None, color: BrandColor::DEFAULT, logo_url: None, address: None },
             owner: Some("owner@example.com".to_owned()),
-            seller: SellerIdentity { name: "Paper & Post".to_owned(), address: None, email: None },
+            seller: SellerIdentity {
+                name: "Paper & Post".to_owned(),
+                address: None,
+                email: None,
+                documents: Vec::new(),
+            },
             mail_host: "shop.example".to_owned(),
             url: "https://shop.example".to_owned(),
             fonts: ShopFonts::default(),
@@ -394,8 +399,8 @@ mod tests {
     #[test]
     fn receipt_names_the_seller_of_the_pages() {
         let address = Some("1 Mill Lane, Bath".to_owned());
-        let seller =
-            SellerIdentity { name: "Ada Mills Ltd".to_owned(), address, email: Some("help@example.com".to_owned()) };
+        let email = Some("help@example.com".to_owned());
+        let seller = SellerIdentity { name: "Ada Mills Ltd".to_owned(), address, email, documents: Vec::new() };
         let mail = deliver_for(&ShopFacts { seller, ..facts() }, Language::English, "Welcome Series");
         let text = mail.text.expect("a plain part");
         assert!(text.contains("\nBuyer: ada@example.com\n"), "{text}");

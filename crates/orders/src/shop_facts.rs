@@ -20,6 +20,27 @@ pub struct SellerIdentity {
     pub address: Option<String>,
     /// Public e-mail address for questions.
     pub email: Option<String>,
+    /// The texts that the seller has pages for, in the order of their links.
+    pub documents: Vec<SellerDocument>,
+}
+
+/// A text of the seller's, which has a page of the shop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SellerDocument {
+    Terms,
+    Privacy,
+    Refunds,
+}
+
+impl SellerDocument {
+    /// Returns the path of its page.
+    pub fn path(self) -> &'static str {
+        match self {
+            Self::Terms => "/terms",
+            Self::Privacy => "/privacy",
+            Self::Refunds => "/refunds",
+        }
+    }
 }
 
 /// What mails and pages say about the shop.

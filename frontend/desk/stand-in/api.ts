@@ -177,7 +177,8 @@ function listSubmissions(query: URLSearchParams): StandInAnswer {
   });
 }
 
-function answerOrders({ method, url }: StandInRequest, id: string, action: string): StandInAnswer {
+function answerOrders(request: StandInRequest, id: string, action: string): StandInAnswer {
+  const { method, url, body } = request;
   const get = (name: string) => url.searchParams.get(name) ?? "";
   if (id === "held") return answerHeld(action);
   if (id === "") {
@@ -203,6 +204,7 @@ function answerOrders({ method, url }: StandInRequest, id: string, action: strin
   if (action === "refund" && found.currency === "EUR") {
     return fail(502, "provider_refused", "PayPal refused the refund", "The balance is too low");
   }
+  if (action === "resend" && body.email) Object.assign(found, { buyer_email: body.email });
   if (action === "refund") Object.assign(found, { state: "refunded", refunded_at: new Date() });
   return ok(found, method === "POST" ? 202 : 200);
 }

@@ -5,7 +5,8 @@ use clap::{Args, Subcommand};
 use super::process::build_runtime;
 use crate::logging;
 use crate::order_commands::{
-    self, OrderArguments, OrderDatabase, OrderExportArguments, OrderListArguments, OrderShowArguments,
+    self, OrderArguments, OrderDatabase, OrderExportArguments, OrderListArguments, OrderResendArguments,
+    OrderShowArguments,
 };
 use crate::users::DatabaseArguments;
 
@@ -13,6 +14,7 @@ const EXAMPLES: &str = "Examples:
   basalt orders list --state paid
   basalt orders show 17
   basalt orders resend 17
+  basalt orders resend 17 --email ada@example.com
   basalt orders refund 17
   basalt orders export orders.csv
 
@@ -36,7 +38,7 @@ enum Action {
     /// Show an order with its mails and the events of its payment
     Show(OrderShowArguments),
     /// Mail a new download link to the buyer; older links end
-    Resend(OrderArguments),
+    Resend(OrderResendArguments),
     /// Refund an order at its payment provider; its link ends
     Refund(OrderArguments),
     /// Export orders to a file, as CSV or as JSON

@@ -1,8 +1,9 @@
 //! `[basalt.shop.seller]`: who sells, and the files with the terms.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use foundation::email::Email;
+use orders::SellerDocument;
 
 const TABLE: &str = "basalt.shop.seller";
 /// Maximum length of name and address, in characters.
@@ -30,6 +31,16 @@ pub(crate) struct SellerSettings {
 }
 
 impl SellerSettings {
+    /// Returns the texts that are set, with their files, in the order of their links.
+    pub(crate) fn list_documents(&self) -> Vec<(SellerDocument, &Path)> {
+        let files = [
+            (SellerDocument::Terms, &self.terms),
+            (SellerDocument::Privacy, &self.privacy),
+            (SellerDocument::Refunds, &self.refunds),
+        ];
+        files.into_iter().filter_map(|(document, file)| Some((document, file.as_deref()?))).collect()
+    }
+
     /// Parses the table; a faulty value is refused and left out.
     pub(super) fn from_text(text: &impl Fn(&str) -> Option<String>, refuse: &mut impl FnMut(&str, &str)) -> Self {
         let mut read = |name: &str, is_valid: &dyn Fn(&str) -> bool, problem: &str| {

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use orders::SellerIdentity;
+use orders::{SellerDocument, SellerIdentity};
 use serde::Serialize;
 
 use crate::config_file::SellerSettings;
@@ -64,12 +64,13 @@ impl Seller {
             return Ok(None);
         }
         let (mut documents, mut problems) = (Vec::new(), Vec::new());
-        for (key, path, title, file) in [
-            ("terms", "/terms", "Terms", &settings.terms),
-            ("privacy", "/privacy", "Privacy", &settings.privacy),
-            ("refunds", "/refunds", "Refunds", &settings.refunds),
-        ] {
-            let Some(file) = file else { continue };
+        for (document, file) in settings.list_documents() {
+            let (key, title) = match document {
+                SellerDocument::Terms => ("terms", "Terms"),
+                SellerDocument::Privacy => ("privacy", "Privacy"),
+                SellerDocument::Refunds => ("refunds", "Refunds"),
+            };
+            let path = document.path();
             match read_text(&folder.join(file)).and_then(|text| render_markdown(title, &text)) {
                 Ok(html) => documents.push(Document { path, title, html }),
                 Err(text) => problems
@@ -79,7 +80,7 @@ impl Seller {
         if !problems.is_empty() {
             return Err(problems);
         }
-        let SellerIdentity { name, address, email } = identity;
+        let SellerIdentity { name, address, email, .. } = identity;
         Ok(Some(Self {
             name,
             address,

@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use uuid::Uuid;
 
 use crate::api_keys::LiveApiKeys;
-use crate::assets::{Shop, SiteConfig};
+use crate::assets::{ServedPaths, Shop, SiteConfig};
 use crate::catalogue::{
     Catalogue, CatalogueSource, PictureFile, UploadedPictures, find_uploaded_picture, format_for_desk,
 };
@@ -122,17 +122,18 @@ struct State {
 /// Builds the pages at `/`, again whenever their settings or the changes of the desk differ.
 pub(super) struct LiveShop {
     keys: LiveApiKeys,
+    served: ServedPaths,
     state: Mutex<State>,
     pages: watch::Sender<Arc<Shop>>,
     encoder: PictureEncoder,
 }
 
 impl LiveShop {
-    /// Builds the pages: the shop if the project has one, otherwise the status of the server.
-    pub(super) fn new(settings: ShopSettings, changes: DeskChanges, keys: LiveApiKeys) -> Self {
-        let shop = build(&settings, &changes, &keys);
+    /// Builds the pages: the shop if the project has one, otherwise the status of the server, which names what is `served`.
+    pub(super) fn new(settings: ShopSettings, changes: DeskChanges, keys: LiveApiKeys, served: ServedPaths) -> Self {
+        let shop = build(&settings, &changes, &keys, served);
         let state = Mutex::new(State { settings, changes });
-        Self { keys, state, pages: watch::Sender::new(Arc::new(shop)), encoder: PictureEncoder::default() }
+        Self { keys, served, state, pages: watch::Sender::new(Arc::new(shop)), encoder: PictureEncoder::default() }
     }
 
     /// Returns the file that owners have uploaded for buyers of a template, whether it is visible or not.
@@ -194,7 +195,7 @@ impl LiveShop {
 
     /// Publishes while the state is locked, so that an earlier state never replaces a later one.
     fn rebuild(&self, state: &State) {
-        self.pages.send_replace(Arc::new(build(&state.settings, &state.changes, &self.keys)));
+        self.pages.send_replace(Arc::new(build(&state.settings, &state.changes, &self.keys, self.served)));
     }
 }
 
@@ -233,9 +234,9 @@ impl EditedCatalogue for LiveShop {
     }
 }
 
-fn build(settings: &ShopSettings, changes: &DeskChanges, keys: &LiveApiKeys) -> Shop {
+fn build(settings: &ShopSettings, changes: &DeskChanges, keys: &LiveApiKeys, served: ServedPaths) -> Shop {
     if !settings.has_shop {
-        return Shop::status_page();
+        return Shop::status_page(served);
     }
     let catalogue = build_catalogue(&settings.source, &settings.catalogue, changes);
     let shown = if settings.is_development { Arc::new(catalogue.with_simulated_payments()) } else { catalogue };

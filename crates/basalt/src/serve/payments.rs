@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use url::Url;
 
 use crate::api_keys::LiveApiKeys;
-use crate::assets::{Shop, find_font};
+use crate::assets::{ServedPaths, Shop, find_font};
 use crate::dev::payment::PaymentPages;
 use crate::outbound;
 use crate::product::PRODUCT;
@@ -87,11 +87,12 @@ pub(super) fn start_shop(
     inputs: OrderInputs<'_>,
     changes: DeskChanges,
     keys: &LiveApiKeys,
+    served: ServedPaths,
 ) -> anyhow::Result<ShopServices> {
     let (project, config) = (inputs.project, inputs.config);
     let is_development = profiles::has_development_pages(config, &project.file.basalt);
     let settings = ShopSettings::of_project(project, &config.policy.site.site_url, is_development);
-    let live = Arc::new(LiveShop::new(settings, changes, keys.clone()));
+    let live = Arc::new(LiveShop::new(settings, changes, keys.clone(), served));
     let shop = live.subscribe();
     if !project.has_shop {
         return Ok(ShopServices { live, shop, orders: None, payment: None });

@@ -31,6 +31,22 @@ async fn orders_are_found_by_number_among_many() {
 }
 
 #[tokio::test]
+async fn mistyped_address_is_changed_on_the_command_line() {
+    let shop = Shop::start_with(PRODUCTS, "");
+    shop.pay("stripe", "once", BUYER).await;
+    let former = shop.link(BUYER).await;
+    let (is_done, text) = shop.command(&["resend", "1", "--email", "no address"]);
+    assert!(!is_done && text.contains("must be an email address"), "{text}");
+    let (is_done, text) = shop.command(&["resend", "1", "--email", "Grace@Example.com"]);
+    assert!(is_done && text.contains("The address is changed"), "{text}");
+    assert_eq!(shop.orders()[0]["buyer_email"], "grace@example.com");
+    let link = shop.link("grace@example.com").await;
+    assert_eq!(shop.get(&former).await.status(), 410);
+    assert_eq!(shop.get(&link).await.status(), 200);
+    assert_eq!(shop.mails(BUYER).await.len(), 1);
+}
+
+#[tokio::test]
 async fn prefetch_uses_up_no_download() {
     let shop = Shop::start_with(PRODUCTS, "max_downloads = 1\n");
     shop.pay("stripe", "once", BUYER).await;

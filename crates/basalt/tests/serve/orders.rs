@@ -163,6 +163,7 @@ async fn refund_ends_the_link() {
 #[tokio::test]
 async fn links_are_limited_renewed_and_unguessable() {
     let shop = Shop::start("max_downloads = 2\n");
+    assert_eq!(shop.command(&["list"]), (true, "No orders.\n".to_owned()));
     shop.pay("stripe", "once", "ada@example.com").await;
     let link = shop.link("ada@example.com").await;
     let mut statuses = Vec::new();

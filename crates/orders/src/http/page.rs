@@ -11,7 +11,7 @@ use http::{HeaderName, HeaderValue, StatusCode};
 
 use crate::paths::{ORDERS, STYLE_SHEET};
 use crate::receipt::Receipt;
-use crate::shop_facts::{SellerIdentity, ShopFacts, ShopFonts};
+use crate::shop_facts::{SellerDocument, SellerIdentity, ShopFacts, ShopFonts};
 
 /// The style sheet without the shop's fonts.
 const STYLE: &str = include_str!("page.css");
@@ -627,7 +627,8 @@ fn format_page_with(language: Language, page: MessagePage, form: &str, facts: &S
     let MessagePage { title, paragraphs, back } = page;
     let paragraphs = paragraphs.iter().filter(|text| !text.is_empty());
     let paragraphs = paragraphs.map(|text| format!("<p>{text}</p>\n")).collect::<Vec<_>>().concat();
-    let (language, shop, footer) = (language.tag(), escape_html(&facts.name), format_footer(facts));
+    let footer = format_footer(language, facts);
+    let (language, shop) = (language.tag(), escape_html(&facts.name));
     format!(
         "<!doctype html>\n<html lang=\"{language}\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n{meta}\n\
@@ -636,15 +637,38 @@ fn format_page_with(language: Language, page: MessagePage, form: &str, facts: &S
     )
 }
 
-/// Formats who sells below a page, if the operator says more of the seller than the name.
-fn format_footer(facts: &ShopFacts) -> String {
-    let SellerIdentity { name, address, email } = &facts.seller;
-    if address.is_none() && email.is_none() {
+/// Formats who sells below a page, and the links to the seller's texts, if the operator says more of the seller than the name.
+fn format_footer(language: Language, facts: &ShopFacts) -> String {
+    let SellerIdentity { name, address, email, documents } = &facts.seller;
+    let mut links: Vec<String> = email.iter().map(|email| format_mail_link(email)).collect();
+    for document in documents {
+        let (path, title) = (document.path(), document_title(language, *document));
+        links.push(format!("<a class=\"quiet\" href=\"{path}\">{title}</a>"));
+    }
+    if address.is_none() && links.is_empty() {
         return String::new();
     }
     let address = address.as_deref().map(|address| format!(", {}", escape_html(address))).unwrap_or_default();
-    let email = email.as_deref().map(|email| format!("<ul>\n<li>{}</li>\n</ul>\n", format_mail_link(email)));
-    format!("<footer>\n<p>{}{address}</p>\n{}</footer>\n", escape_html(name), email.unwrap_or_default())
+    let items: String = links.iter().map(|link| format!("<li>{link}</li>\n")).collect::<Vec<_>>().concat();
+    let list = if items.is_empty() { items } else { format!("<ul>\n{items}</ul>\n") };
+    format!("<footer>\n<p>{}{address}</p>\n{list}</footer>\n", escape_html(name))
+}
+
+fn document_title(language: Language, document: SellerDocument) -> &'static str {
+    match (language, document) {
+        (Language::English, SellerDocument::Terms) => "Terms",
+        (Language::English, SellerDocument::Privacy) => "Privacy",
+        (Language::English, SellerDocument::Refunds) => "Refunds",
+        (Language::German, SellerDocument::Terms) => "AGB",
+        (Language::German, SellerDocument::Privacy) => "Datenschutz",
+        (Language::German, SellerDocument::Refunds) => "Erstattungen",
+        (Language::French, SellerDocument::Terms) => "Conditions",
+        (Language::French, SellerDocument::Privacy) => "Confidentialité",
+        (Language::French, SellerDocument::Refunds) => "Remboursements",
+        (Language::Spanish, SellerDocument::Terms) => "Condiciones",
+        (Language::Spanish, SellerDocument::Privacy) => "Privacidad",
+        (Language::Spanish, SellerDocument::Refunds) => "Reembolsos",
+    }
 }
 
 /// Answers with a page that has a form.

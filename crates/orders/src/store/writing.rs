@@ -147,11 +147,13 @@ statements! {
         )
         SELECT EXISTS (SELECT FROM event) AS is_new";
 
+    /// The address only changes with the number of the link, which refuses what was decided from the former one.
     #[proves(Message)]
     ISSUE_LINK = "orders.issue_link": "
         WITH issued AS (
             UPDATE basalt.orders
-            SET download_generation = :generation,
+            SET buyer_email = CASE WHEN :generation = :previous THEN buyer_email ELSE :buyer::text END,
+                download_generation = :generation,
                 downloads_left = CASE WHEN :generation = :previous THEN downloads_left ELSE :downloads::integer END,
                 download_expires_at =
                     CASE WHEN :generation = :previous THEN download_expires_at ELSE :expires_at::timestamptz END,
@@ -393,8 +395,10 @@ pub async fn record_event(
 
 /// A link that replaces the one before.
 #[derive(Debug)]
-pub struct IssuedLink {
+pub struct IssuedLink<'a> {
     pub order: Uuid,
+    /// The address that the mail is for, which the order keeps.
+    pub buyer: &'a str,
     /// The number of the present link.
     pub previous: i32,
     /// The mails about the order so far, if no other may have been written meanwhile.
@@ -412,11 +416,12 @@ pub struct IssuedLink {
 /// Replaces the link of an order and queues its mail.
 ///
 /// `false` if the order is refunded or another link was issued at the same time.
-pub async fn issue_link(db: &mut Connection, link: &IssuedLink) -> Result<bool> {
+pub async fn issue_link(db: &mut Connection, link: &IssuedLink<'_>) -> Result<bool> {
     let mail = [link.mail.clone()];
     let bound = bind!(
         ISSUE_LINK,
         id: link.order,
+        buyer: link.buyer,
         previous: link.previous,
         mails: link.mails,
         generation: link.generation,

@@ -344,6 +344,8 @@ async fn page_of_lost_links_is_found_and_tells_who_asks_too_often_in_the_languag
         assert_eq!(head.status, 200);
         assert!(page.contains("href=\"/orders\">Noch einmal anfordern</a>"), "{path}: {page}");
         assert_eq!(page.contains("Vorlage herunterladen"), path.contains("session_id"), "{path}: {page}");
+        assert!(page.contains("<a class=\"quiet\" href=\"/terms\">AGB</a>"), "{path}: {page}");
+        assert!(page.contains("href=\"/refunds\">Erstattungen</a>") && !page.contains("/privacy"), "{path}: {page}");
     }
     let html = shop.database.query("SELECT html FROM basalt.outbox").await.concat();
     assert!(html.contains("<a href=\"https://shop.example/orders\""), "{html}");

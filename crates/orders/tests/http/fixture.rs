@@ -10,7 +10,7 @@ use orders::products::ProductFolder;
 use orders::settings::PaymentSettings;
 use orders::simulator::{DeliveryMode, Simulator, simulate};
 use orders::webhook::{WebhookOutcome, WebhookRejection};
-use orders::{OrderService, Provider, SellerIdentity, ServicePorts, ShopFacts, ShopFonts};
+use orders::{OrderService, Provider, SellerDocument, SellerIdentity, ServicePorts, ShopFacts, ShopFonts};
 use platform::entropy::Entropy;
 use platform::http_client::OutboundOptions;
 use platform::mail::outbox::{MailDestination, Outbox};
@@ -64,7 +64,12 @@ impl TestShop {
             name: "Paper & Post".to_owned(),
             brand: MailBrand::default(),
             owner: Some("owner@example.com".to_owned()),
-            seller: SellerIdentity { name: "Paper & Post".to_owned(), address: None, email: None },
+            seller: SellerIdentity {
+                name: "Paper & Post".to_owned(),
+                address: None,
+                email: None,
+                documents: vec![SellerDocument::Terms, SellerDocument::Refunds],
+            },
             mail_host: "shop.example".to_owned(),
             url: "https://shop.example".to_owned(),
             fonts: ShopFonts { besley: Some("/assets/besley-1.woff2".to_owned()), libre_franklin: None },

@@ -1,5 +1,6 @@
 //! Tests of orders on a database.
 
+mod addresses;
 mod certificates;
 mod downloads;
 mod events;

@@ -15,6 +15,9 @@ test("browser and system are read from the user agent", () => {
 
 test("events are named with what they are about", () => {
   expect(describeEvent("order.refund", "#17")).toBe("Refunded an order: #17");
+  expect(describeEvent("order.change_address", "#17")).toBe(
+    "Sent a new download link to another address: #17",
+  );
   expect(describeEvent("sign_in", "passkey")).toBe("Signed in by passkey");
   expect(describeEvent("sign_in", "code")).toBe("Signed in");
   expect(describeEvent("submission.reply", "5f0c9a52-0000-4000-8000-000000000000")).toBe(

@@ -6,8 +6,9 @@ import { useShortcuts } from "../../shell/keyboard/shortcuts.tsx";
 import { Button } from "../../shell/ui/button.tsx";
 import { ConfirmDialog } from "../../shell/ui/confirm-dialog.tsx";
 import { useToast } from "../../shell/ui/toasts.tsx";
-import { type OrderDetail, refundOrder, resendDownload } from "./api.ts";
+import { type OrderDetail, refundOrder } from "./api.ts";
 import { nameProduct, nameProvider } from "./model.ts";
+import { ResendDialog } from "./resend-dialog.tsx";
 import { reloadOrders } from "./use-orders.ts";
 
 /** What the owner can do with an order: a new download link, a refund. */
@@ -39,32 +40,6 @@ export function OrderActions({ order }: { order: OrderDetail }) {
       {asked === "resend" && <ResendDialog order={order} onClose={() => setAsked(undefined)} />}
       {asked === "refund" && <RefundDialog order={order} onClose={() => setAsked(undefined)} />}
     </div>
-  );
-}
-
-function ResendDialog({ order, onClose }: { order: OrderDetail; onClose: () => void }) {
-  const { id, buyer_email: buyer } = order;
-  const toast = useToast();
-  const resending = useAction(
-    () => resendDownload(id),
-    () => {
-      onClose();
-      reloadOrders();
-      toast({ text: `A new download link is on its way to ${buyer}. Older links have ended.` });
-    },
-  );
-  return (
-    <ConfirmDialog
-      title={`Send a new download link to ${buyer}?`}
-      confirm="Send the link"
-      kind="main"
-      isPending={resending.isPending}
-      failure={resending.failure}
-      onConfirm={() => void resending.run()}
-      onClose={onClose}
-    >
-      <p>The mail has the receipt, too. The links that were sent before end.</p>
-    </ConfirmDialog>
   );
 }
 

@@ -62,9 +62,13 @@ export function loadOrder(id: string) {
   return send({ path: `/orders/${id}` }, DetailSchema);
 }
 
-/** Mails a new download link; older links end. */
-export function resendDownload(id: string) {
-  return send({ method: "POST", path: `/orders/${id}/resend`, body: {} }, Nothing);
+/**
+ * Mails a new download link; older links end. `email` becomes the address of the order; without it, the link goes to
+ * the one that the order has. Refused if the order no longer has the address `buyer`.
+ */
+export function resendDownload(id: string, buyer: string, email: string | undefined) {
+  const body = { email: email ?? null, previous_email: buyer || null };
+  return send({ method: "POST", path: `/orders/${id}/resend`, body }, Nothing);
 }
 
 /** Refunds the whole amount at the payment provider. */

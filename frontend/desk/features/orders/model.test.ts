@@ -1,10 +1,12 @@
 import { expect, test } from "vitest";
 import type { OrderDetail } from "./api.ts";
 import {
+  checkAddress,
   checkDays,
   describeDownload,
   describePrice,
   describeReturned,
+  isSameAddress,
   nameEvent,
   nameProduct,
   nameProvider,
@@ -63,6 +65,15 @@ test("the days of a filter are in order, and either may be missing", () => {
   ]) {
     expect(checkDays(days)).toBeUndefined();
   }
+});
+
+test("an address is checked and compared without its case", () => {
+  expect(checkAddress("ann@example.com")).toBeUndefined();
+  for (const address of ["", "ann", "ann@", "an n@example.com"]) {
+    expect(checkAddress(address)).toBe("Enter an email address.");
+  }
+  expect(isSameAddress(" Ann@Example.com", "ann@example.com")).toBe(true);
+  expect(isSameAddress("ann@example.org", "ann@example.com")).toBe(false);
 });
 
 test("what came back is told with what remains", () => {

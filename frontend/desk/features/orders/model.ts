@@ -18,6 +18,16 @@ export function checkDays({ from, to }: { from: string; to: string }): string | 
   return from && to && from > to ? "The first day must not be after the last day." : undefined;
 }
 
+/** Returns what is wrong with an address, as far as can be told here; `undefined` if a mail can be sent to it. */
+export function checkAddress(address: string): string | undefined {
+  return /^\S+@\S+$/.test(address) ? undefined : "Enter an email address.";
+}
+
+/** Whether two addresses are the same: the server stores them in lower case. */
+export function isSameAddress(one: string, other: string): boolean {
+  return one.trim().toLowerCase() === other.trim().toLowerCase();
+}
+
 const PROVIDERS: Record<string, string> = {
   stripe: "Stripe",
   paypal: "PayPal",

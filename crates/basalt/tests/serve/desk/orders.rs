@@ -1,9 +1,9 @@
 //! Orders at the desk: lists, details, new links, refunds.
 
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::desk_client::Shop;
+use super::desk_client::{EMAIL, Shop};
 
 async fn insert_orders(shop: &Shop) {
     shop.execute(
@@ -115,6 +115,50 @@ async fn link_is_sent_again_and_changes_are_recorded() {
     assert_eq!(shop.query(recorded).await, format!("order.resend {id}, order.refund_failed {refunded}"));
     let request = shop.request(&Method::POST, &format!("{PAID}/resend")).header("cookie", &owner.cookie);
     assert_eq!(super::desk_client::send(request).await.code(), "desk_csrf");
+}
+
+#[tokio::test]
+async fn mistyped_address_is_changed_and_recorded_without_addresses() {
+    let shop = Shop::start();
+    let owner = shop.set_up().await;
+    insert_orders(&shop).await;
+    let resend = async |path: &str, body: Value| {
+        let answer = shop.change(Method::POST, &format!("{path}/resend"), &owner, body).await;
+        (answer.status, answer.code().to_owned())
+    };
+    let long = format!("{}@example.com", "a".repeat(300));
+    for email in [json!(""), json!("no address"), json!("cid@example.com, dan@example.com"), json!(long), json!(7)] {
+        let refused = resend(PAID, json!({"email": email})).await;
+        assert_eq!(refused, (400, "invalid_request".to_owned()), "{email}");
+    }
+    for (path, previous, status, code) in [
+        (PAID, "other@example.com", 409, "conflict"),
+        (REFUNDED, "bob@example.com", 409, "already_refunded"),
+        ("/orders/00000000-0000-4000-8000-000000000009", "ann@example.com", 404, "not_found"),
+    ] {
+        let refused = resend(path, json!({"email": "cid@example.com", "previous_email": previous})).await;
+        assert_eq!(refused, (status, code.to_owned()), "{path}");
+    }
+    let stored =
+        "SELECT string_agg(buyer_email || ' ' || download_generation, ', ' ORDER BY number) FROM basalt.orders";
+    assert_eq!(shop.query(stored).await, "ann@example.com 1, bob@example.com 1");
+
+    let body = json!({"email": " Cid@Example.com ", "previous_email": "ann@example.com"});
+    assert_eq!(resend(PAID, body.clone()).await.0, 202);
+    assert_eq!(resend(PAID, body).await, (409, "conflict".to_owned()), "another owner has read the former address");
+    assert_eq!(resend(PAID, json!({"email": null, "previous_email": "cid@example.com"})).await.0, 202);
+    assert_eq!(resend(PAID, json!({"email": "cid@example.com"})).await.0, 202);
+    assert_eq!(shop.query(stored).await, "cid@example.com 4, bob@example.com 1");
+    let order = shop.get(PAID, Some(&owner.cookie)).await;
+    assert_eq!(order.body["buyer_email"], "cid@example.com");
+    assert_eq!(order.body["messages"][0]["to"], "cid@example.com", "{}", order.body);
+    let recorded = "SELECT string_agg(action || ' ' || subject || ' ' || u.email, ', ' ORDER BY e.id)
+                    FROM basalt.desk_events e
+                    JOIN auth.users u ON u.id = e.user_id
+                    WHERE action LIKE 'order.%'";
+    let id = PAID.trim_start_matches("/orders/");
+    let expected = ["change_address", "resend", "resend"].map(|action| format!("order.{action} {id} {EMAIL}"));
+    assert_eq!(shop.query(recorded).await, expected.join(", "));
 }
 
 #[tokio::test]
