@@ -15,8 +15,8 @@ const CONTENT: [&str; 2] = ["/storage/v1/object", "/storage/v1/render/image"];
 /// Below it the API tells about objects.
 const INFORMATION: &str = "/storage/v1/object/info";
 
-/// What decides whether a reader is sent to the host of content.
-const VARIES_BY: &str = "authorization, apikey";
+/// What decides what a reader gets, and whether it is sent to the host of content.
+pub(super) const VARIES_BY: &str = "authorization, apikey";
 
 /// A host for stored content.
 #[derive(Debug, Clone)]

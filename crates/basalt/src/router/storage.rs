@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use axum::extract::Request;
 use axum::response::Response;
-use http::Method;
-use http_edge::request::cors;
+use http::header::{AUTHORIZATION, VARY};
+use http::{HeaderValue, Method};
+use http_edge::request::{APIKEY, cors};
 use postgrest_rs::service::dependencies::TokenIsApiKey;
 use storage_rs::storage::Storage;
 
-use super::content_host::ContentHost;
+use super::content_host::{ContentHost, VARIES_BY};
 use super::explain::AnsweredRequest;
 use super::paths::is_below;
 use super::{EdgeRouter, error_responses};
@@ -30,6 +31,7 @@ impl EdgeRouter {
         let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
         let is_here = self.content_host.as_ref().is_some_and(|host| host.is_of(&request));
         request.headers_mut().remove(http::header::ORIGIN);
+        let has_credentials = request.headers().contains_key(APIKEY) || request.headers().contains_key(AUTHORIZATION);
         let uri = request.uri().clone();
         if !is_below(uri.path(), S3)
             && self.gateway.authenticate(&uri, request.headers_mut()) == RequestCredentials::Invalid
@@ -54,6 +56,9 @@ impl EdgeRouter {
         }
         if self.content_host.is_some() && is_read {
             ContentHost::add_reader_headers(is_here, response.headers_mut());
+        } else if has_credentials && is_read {
+            // A shared cache takes a response to a key for one to everybody.
+            response.headers_mut().append(VARY, HeaderValue::from_static(VARIES_BY));
         }
         cors::FORWARDED.apply(response)
     }

@@ -117,6 +117,24 @@ async fn users_write_and_read_under_the_policies_of_migrations() {
 }
 
 #[tokio::test]
+async fn shared_caches_keep_what_a_key_reads_for_that_key() {
+    let project = Project::start(SETTINGS);
+    project.wait_for_seeds().await;
+    let secret = project.server.text("secret_key");
+    let path = "/object/images/mark.svg";
+    let vary = |response: &Response| {
+        let values =
+            response.headers().get_all("vary").iter().map(|value| value.to_str().expect("text").to_lowercase());
+        values.collect::<Vec<_>>().join(", ")
+    };
+    let by_key = project.request(Method::GET, path).header("apikey", &secret).send().await.expect("a response");
+    assert_eq!(by_key.status(), StatusCode::OK);
+    assert!(["authorization", "apikey"].iter().all(|name| vary(&by_key).contains(name)), "{}", vary(&by_key));
+    let public = project.get("/object/public/images/mark.svg").await;
+    assert!(!vary(&public).contains("apikey"), "{}", vary(&public));
+}
+
+#[tokio::test]
 async fn buckets_of_the_configuration_are_public_and_isolated() {
     let project = Project::start(SETTINGS);
     project.wait_for_seeds().await;
@@ -236,6 +254,20 @@ async fn seeding_by_the_command_uploads_what_is_new_while_the_server_runs() {
     let refused = run(&["storage", "seed", "--config", &config, "--data", &nowhere]);
     let text = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(!refused.status.success() && text.contains("start it with `basalt serve`"), "{text}");
+}
+
+#[tokio::test]
+async fn missing_folder_of_objects_is_named() {
+    let project = Project::start("[storage.buckets.images]\nobjects_path = \"./nowhere\"\n");
+    let notice = "line 2: storage.buckets.images.objects_path: there is no folder ./nowhere";
+    let (config, data) = (project.folder.path("supabase/config.toml"), project.folder.path("data"));
+    for command in [&["check"][..], &["storage", "seed"]] {
+        let output = run(&[command, &["--config", &config, "--data", &data]].concat());
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8_lossy(&text);
+        assert!(output.status.success() && text.matches(notice).count() == 1, "{command:?}: {text}");
+    }
+    assert!(project.server.log().contains(notice), "{}", project.server.log());
 }
 
 #[tokio::test]
