@@ -47,8 +47,8 @@ pub async fn run(api: Arc<DataApi>, file: Option<PathBuf>, requests: Arc<ReloadR
     if let Presence::OnDemand(limit) = api.presence() {
         return run_on_demand(&api, limit).await;
     }
-    retry("settings", || api.reload_config(None)).await;
-    retry("schema cache", || api.reload_schema()).await;
+    retry(&api, "settings", || api.reload_config(None)).await;
+    retry(&api, "schema cache", || api.reload_schema()).await;
     tracing::info!("schema cache loaded");
     let listening = listen(&api, &requests);
     let reloading = reload_on_request(&api, file, &requests);
@@ -105,10 +105,14 @@ async fn wait_until_unused(api: &DataApi, limit: Duration) {
 }
 
 /// Repeats the reading of a subject until it succeeds, with growing pauses.
-async fn retry<F: Future<Output = Result<(), String>>>(subject: &'static str, attempt: impl Fn() -> F) {
+async fn retry<F>(api: &DataApi, subject: &'static str, attempt: impl Fn() -> F)
+where
+    F: Future<Output = Result<(), String>>,
+{
     let mut pause = Duration::from_secs(1);
     while let Err(error) = attempt().await {
-        tracing::error!(error, subject, "reading from the database failed, trying again");
+        let database = connect::parse(&api.config().db_uri).ok().map(|target| target.describe_place());
+        tracing::error!(error, subject, database, "reading from the database failed, trying again");
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(MAXIMUM_PAUSE);
     }
@@ -132,7 +136,7 @@ async fn reload_on_request(api: &Arc<DataApi>, file: Option<PathBuf>, requests: 
                 }
             }
             () = requests.schema.notified() => {
-                retry("schema cache", || api.reload_schema()).await;
+                retry(api, "schema cache", || api.reload_schema()).await;
                 tracing::info!("schema cache reloaded");
             }
         }

@@ -312,6 +312,17 @@ fn split_libpq(uri: &str) -> (String, LibpqSettings) {
 }
 
 impl Target {
+    /// Describes where the database is, for people: hosts with ports, or sockets.
+    pub fn describe_place(&self) -> String {
+        let ports = self.config.get_ports();
+        let port_of = |index: usize| ports.get(index).or_else(|| ports.first()).copied().unwrap_or(DEFAULT_PORT);
+        let hosts = self.config.get_hosts().iter().enumerate().map(|(index, host)| match host {
+            Host::Tcp(name) => format!("{name} port {}", port_of(index)),
+            Host::Unix(folder) => format!("the socket {}", find_socket(folder, port_of(index)).display()),
+        });
+        hosts.collect::<Vec<_>>().join(", ")
+    }
+
     /// Opens a connection whose messages the caller carries.
     ///
     /// # Errors
@@ -421,7 +432,7 @@ impl Target {
         for (index, host) in self.config.get_hosts().iter().enumerate() {
             let Host::Unix(folder) = host else { continue };
             let port = ports.get(index).or_else(|| ports.first()).copied().unwrap_or(DEFAULT_PORT);
-            match UnixStream::connect(folder.join(format!(".s.PGSQL.{port}"))).await {
+            match UnixStream::connect(find_socket(folder, port)).await {
                 Ok(stream) => return Ok(stream),
                 Err(error) => failure = error.into(),
             }
@@ -447,6 +458,10 @@ type Established = (Client, Carrier, Arc<Diversion>);
 /// The SQLSTATE by which the database refused a connection; `None` when it was not reached.
 pub fn database_code<'a>(failure: &'a (dyn std::error::Error + Send + Sync + 'static)) -> Option<&'a SqlState> {
     failure.downcast_ref::<tokio_postgres::Error>().and_then(tokio_postgres::Error::code)
+}
+
+fn find_socket(folder: &Path, port: u16) -> PathBuf {
+    folder.join(format!(".s.PGSQL.{port}"))
 }
 
 fn no_host() -> Failure {

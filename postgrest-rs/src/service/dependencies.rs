@@ -19,6 +19,9 @@ pub struct Dependencies {
     /// Whether responses that row level security or privileges made empty or refused carry an
     /// [`Explanation`](super::explanation::Explanation); for development.
     pub explains: bool,
+    /// Whether a request that names what the schema cache does not have reads the schema anew, once for all requests that wait. For
+    /// development: a new table is there at once, and whoever names what does not exist makes work. An API on demand always does.
+    pub reloads_for_missing: bool,
     /// How long the API stays connected.
     pub presence: Presence,
     /// How long a request may take, from its whole body to its whole result; without a limit by default.
@@ -40,6 +43,7 @@ impl Default for Dependencies {
             clock: Arc::new(machine_time),
             faults: None,
             explains: false,
+            reloads_for_missing: false,
             presence: Presence::Permanent,
             request_limit: None,
         }
@@ -48,10 +52,11 @@ impl Default for Dependencies {
 
 impl std::fmt::Debug for Dependencies {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { clock: _, faults, explains, presence, request_limit } = self;
+        let Self { clock: _, faults, explains, reloads_for_missing, presence, request_limit } = self;
         f.debug_struct("Dependencies")
             .field("faults", faults)
             .field("explains", explains)
+            .field("reloads_for_missing", reloads_for_missing)
             .field("presence", presence)
             .field("request_limit", request_limit)
             .finish_non_exhaustive()

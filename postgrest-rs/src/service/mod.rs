@@ -63,8 +63,8 @@ pub struct DataApi {
     connected: Arc<Mutex<()>>,
     /// The number of those who want it to be disconnected.
     pauses: watch::Sender<usize>,
-    /// Only one reload runs at a time.
-    reloading: Mutex<()>,
+    /// Only one reload runs at a time. Holds when the last one began that succeeded.
+    reloading: Mutex<Option<Instant>>,
     loads: SchemaLoads,
     /// Why the process must end, once it must.
     final_failure: watch::Sender<Option<String>>,
@@ -159,7 +159,7 @@ impl DataApi {
             dependencies,
             connected: Arc::default(),
             pauses: watch::Sender::new(0),
-            reloading: Mutex::new(()),
+            reloading: Mutex::default(),
             loads: SchemaLoads::default(),
             final_failure: watch::Sender::new(None),
         }))
@@ -338,9 +338,21 @@ impl DataApi {
     /// # Errors
     /// The database refused a query.
     pub async fn reload_schema(&self) -> Result<(), String> {
+        self.reload_schema_since(None).await
+    }
+
+    /// Reads the schema cache anew, unless that was begun after this moment and has succeeded.
+    async fn reload_schema_since(&self, moment: Option<Instant>) -> Result<(), String> {
         // Outcomes are recorded in the order of the loads.
-        let _guard = self.reloading.lock().await;
+        let mut latest = self.reloading.lock().await;
+        if moment.is_some() && *latest >= moment {
+            return Ok(());
+        }
+        let began = Instant::now();
         let read = self.read_schema().await;
+        if read.is_ok() {
+            *latest = Some(began);
+        }
         self.loads.is_failing.store(read.is_err(), Ordering::Relaxed);
         let count = if read.is_ok() { &self.loads.succeeded } else { &self.loads.failed };
         count.fetch_add(1, Ordering::Relaxed);
@@ -445,7 +457,8 @@ impl DataApi {
     ) -> Result<Reply, Error> {
         let mut timing = Timing::default();
         let config = &state.config;
-        let started = Instant::now();
+        let arrived = Instant::now();
+        let started = arrived;
         let header = parts.headers.get("authorization").map(|value| String::from_utf8_lossy(value.as_bytes()));
         let is_api_key = parts.extensions.get::<TokenIsApiKey>().is_some();
         let now = if is_api_key { machine_time() } else { (self.dependencies.clock)() };
@@ -462,7 +475,10 @@ impl DataApi {
         timing.record("parse", started);
         let started = Instant::now();
         let mut plan = Plan::build(Context { cache: &cache, config, request: &request });
-        if on_demand && plan.as_ref().is_err_and(Error::is_missing_object) && self.reload_schema().await.is_ok() {
+        if (on_demand || self.dependencies.reloads_for_missing)
+            && plan.as_ref().is_err_and(Error::is_missing_object)
+            && self.reload_schema_since(Some(arrived)).await.is_ok()
+        {
             cache = self.cache.wait(on_demand).await?;
             plan = Plan::build(Context { cache: &cache, config, request: &request });
         }

@@ -16,6 +16,10 @@ use crate::schema_cache::relationships::{KeyColumns, KeyKind, View, choices, fin
 const SCHEMAS: &str = "SELECT nspname AS name FROM pg_namespace
   WHERE nspname = ANY ($1::text[]) AND (pg_has_role(nspowner, 'USAGE') OR has_schema_privilege(oid, 'CREATE, USAGE'))";
 
+/// The schemas that the role may use.
+const USABLE_SCHEMAS: &str = "SELECT nspname AS name FROM pg_namespace
+  WHERE pg_has_role(nspowner, 'USAGE') OR has_schema_privilege(oid, 'CREATE, USAGE') ORDER BY nspname";
+
 /// Tables, foreign tables and views of the schemas $1 with the columns that the role may use.
 const RELATIONS: &str = "SELECT c.oid::bigint AS oid, n.nspname AS schema, c.relname AS name, c.relkind AS kind,
     c.relkind = 'v' AND (pg_relation_is_updatable(c.oid, false) & 20) = 20 AS is_updatable,
@@ -239,6 +243,15 @@ async fn read<T: DeserializeOwned>(client: &Client, query: &str, schemas: &[Stri
     let parameters: [(&(dyn ToSql + Sync), Type); 1] = [(&schemas, Type::TEXT_ARRAY)];
     let rows = client.query_typed(&text, if uses_schemas { &parameters } else { &[] }).await?;
     Ok(serde_json::from_str(rows.first().map_or(Ok("[]"), |row| row.try_get(0))?)?)
+}
+
+/// Returns the schemas that the role may use, by name.
+///
+/// # Errors
+/// The database refused the query.
+pub(super) async fn list_usable_schemas(client: &Client) -> Result<Vec<String>, LoadError> {
+    let found = read::<Name>(client, USABLE_SCHEMAS, &[]).await?;
+    Ok(found.into_iter().map(|schema| schema.name).collect())
 }
 
 impl Catalog {

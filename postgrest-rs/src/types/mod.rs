@@ -32,6 +32,14 @@ pub struct TypeOptions {
     pub omits_one_to_one: bool,
 }
 
+/// Returns the schemas whose types can be generated: those that the role may use, by name.
+///
+/// # Errors
+/// The database refused the query.
+pub async fn list_schemas(client: &Client) -> Result<Vec<String>, LoadError> {
+    catalog::list_usable_schemas(client).await
+}
+
 /// Generates the types of a database.
 ///
 /// # Errors

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use gotrue_rs::config::DatabaseSettings;
 use gotrue_rules::domain::policy::HooksPolicy;
 use postgrest_rs::execute::connect;
-use postgrest_rs::types::{TypeOptions, generate_typescript};
+use postgrest_rs::types::{TypeOptions, generate_typescript, list_schemas};
 
 use super::process::build_runtime;
 use crate::announce::RunningServer;
@@ -22,7 +22,8 @@ use crate::{logging, project_schema};
 const TYPES_HELP: &str = "Generate types of TypeScript for tables, views and functions, as `supabase gen types` does
 
 The database is that of the running server of this project, or DATABASE_URL, or the project's own database, which is started
-for the command with the migrations of the project. Schemas are those of [api] schemas and public.";
+for the command with the migrations of the project. Schemas are those of [api] schemas and public; one that --schema names has
+to exist.";
 
 const EXAMPLES: &str = "Examples:
   basalt gen types > src/database.types.ts
@@ -85,20 +86,22 @@ pub(super) fn run(arguments: &GenArguments) -> anyhow::Result<()> {
 
 async fn generate(arguments: &TypesArguments, project: &Project) -> anyhow::Result<String> {
     let options =
-        TypeOptions { schemas: list_schemas(arguments, project)?, omits_one_to_one: arguments.postgrest_v9_compat };
-    let given = match &arguments.database_url {
-        Some(url) => Some(url.clone()),
-        None => RunningServer::read(&project.data).map(|running| running.database_url),
-    };
-    let given = if given.is_some() { given } else { project.database_url()? };
-    match given {
-        Some(url) => read_types(&url, &options).await,
-        None => read_own(project, &options).await,
+        TypeOptions { schemas: list_wanted(arguments, project)?, omits_one_to_one: arguments.postgrest_v9_compat };
+    let named = arguments.schema.as_slice();
+    if let Some(url) = &arguments.database_url {
+        return read_types(("--database-url", url), &options, named).await;
+    }
+    if let Some(running) = RunningServer::read(&project.data) {
+        return read_types(("the database of the running server", &running.database_url), &options, named).await;
+    }
+    match project.database_url()? {
+        Some(url) => read_types(("DATABASE_URL", &url), &options, named).await,
+        None => read_own(project, &options, named).await,
     }
 }
 
 /// The wanted schemas, or `public` and those that the data API exposes.
-fn list_schemas(arguments: &TypesArguments, project: &Project) -> anyhow::Result<Vec<String>> {
+fn list_wanted(arguments: &TypesArguments, project: &Project) -> anyhow::Result<Vec<String>> {
     let wanted = if arguments.schema.is_empty() {
         [&["public".to_owned()], project.file.basalt.data_api.schemas.as_slice()].concat()
     } else {
@@ -112,14 +115,28 @@ fn list_schemas(arguments: &TypesArguments, project: &Project) -> anyhow::Result
     Ok(names.into_iter().collect())
 }
 
-async fn read_types(url: &str, options: &TypeOptions) -> anyhow::Result<String> {
-    let target = connect::parse(url).map_err(|error| anyhow!(error)).context("reading the URL of the database")?;
-    let (client, _) = target.open().await.map_err(|error| anyhow!(error)).context("connecting to the database")?;
+/// Reads the types of the database of a URL, which `source` has given. The schemas of the options exist or were not `named`.
+async fn read_types((source, url): (&str, &str), options: &TypeOptions, named: &[String]) -> anyhow::Result<String> {
+    let target = connect::parse(url).map_err(|error| {
+        let reason = error.strip_prefix("db-uri: ").unwrap_or(&error);
+        anyhow!("{source}: {reason}; a URL is postgresql://user:password@host:5432/database")
+    })?;
+    let opened = target.open().await.map_err(|error| anyhow!(error));
+    let (client, _) = opened.with_context(|| format!("{source}: connecting to {}", target.describe_place()))?;
+    let known = list_schemas(&client).await.map_err(|error| anyhow!(error)).context("listing the schemas")?;
+    let is_missing = |name: &&String| named.iter().any(|given| given.trim() == **name) && !known.contains(name);
+    let missing: Vec<&str> = options.schemas.iter().filter(is_missing).map(String::as_str).collect();
+    if !missing.is_empty() {
+        let is_own = |name: &&str| !name.starts_with("pg_") && *name != "information_schema";
+        let known: Vec<&str> = known.iter().map(String::as_str).filter(is_own).collect();
+        let (missing, known) = (missing.join(", "), known.join(", "));
+        bail!("--schema: the database has no schema {missing} that its role may use; it has {known}");
+    }
     generate_typescript(&client, options).await.map_err(|error| anyhow!(error)).context("reading the schema")
 }
 
 /// Starts the database of the project for the command.
-async fn read_own(project: &Project, options: &TypeOptions) -> anyhow::Result<String> {
+async fn read_own(project: &Project, options: &TypeOptions, named: &[String]) -> anyhow::Result<String> {
     let folder = DataFolder::open(&project.data)?;
     let wanted = DatabaseOptions { ephemeral: false, url: None, port: TcpPort::None };
     let source = tokio::task::spawn_blocking(find_database(project, &folder, wanted));
@@ -129,11 +146,11 @@ async fn read_own(project: &Project, options: &TypeOptions) -> anyhow::Result<St
             Ok(()) => {
                 let url = source.operator_url();
                 project_schema::apply(project, &url, &DatabaseSettings::default(), &HooksPolicy::default()).await?;
-                read_types(&url, options).await
+                read_types(("the database of the project", &url), options, named).await
             }
             Err(error) => Err(error),
         },
-        DatabaseSource::External(url) => read_types(url, options).await,
+        DatabaseSource::External(url) => read_types(("DATABASE_URL", url), options, named).await,
     };
     tokio::task::spawn_blocking(move || source.stop()).await.context("stopping the database")?;
     types

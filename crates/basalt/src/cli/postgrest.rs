@@ -22,6 +22,8 @@ Settings come from the file, from PGRST_* variables and from the database (pgrst
 precedence. SIGUSR1 reads the schema anew, SIGUSR2 the settings. With admin-server-port, /live, /ready, /metrics and
 /schema_cache are served there.";
 
+/// The value of `db-uri` without one.
+const DEFAULT_DB_URI: &str = "postgresql://";
 /// How long `--ready` waits for the response.
 const READY_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -74,6 +76,11 @@ pub(super) fn run(arguments: &PostgrestArguments) -> anyhow::Result<ExitCode> {
     start_logging(&api.config())?;
     if task.dump_schema {
         return print(&build_runtime()?.block_on(dump_schema(&api)).map_err(anyhow::Error::msg)?);
+    }
+    if api.config().db_uri == DEFAULT_DB_URI {
+        tracing::warn!(
+            "db-uri is not set, in the file or as PGRST_DB_URI: the database is that of the PG* variables, else of this machine"
+        );
     }
     build_runtime()?.block_on(postgrest::serve(api, arguments.file.clone()))?;
     Ok(ExitCode::SUCCESS)

@@ -103,6 +103,9 @@ impl RunningDataApi {
         if let Some(prepares) = prepares {
             settings.insert("db-prepared-statements".to_owned(), prepares.to_string());
         }
+        if let Some(url) = find_public_url(config) {
+            settings.insert("openapi-server-proxy-uri".to_owned(), url);
+        }
         settings.extend(limits.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         let sources = build_sources(&settings, &config.jwt);
         let api = DataApi::with_dependencies(sources, dependencies);
@@ -124,6 +127,13 @@ impl RunningDataApi {
         }
         self.api.pool().renew();
     }
+}
+
+/// Returns the URL of the data API for clients, if the auth API has its usual place beside it.
+fn find_public_url(config: &Config) -> Option<String> {
+    let base = config.policy.site.external_url.strip_suffix("/auth/v1")?;
+    let url = format!("{base}/rest/v1");
+    url.parse::<http::Uri>().is_ok().then_some(url)
 }
 
 /// Builds the settings with these keys, all of which verify tokens.

@@ -33,8 +33,10 @@ impl DatabaseApis {
         closing: &ShutdownSignal,
     ) -> anyhow::Result<Self> {
         let settings = &project.file.basalt.data_api;
+        let is_development = profiles::has_development_pages(config, &project.file.basalt);
         let dependencies = Dependencies {
-            explains: profiles::has_development_pages(config, &project.file.basalt),
+            explains: is_development,
+            reloads_for_missing: is_development,
             request_limit: Some(settings.request_timeout),
             ..Default::default()
         };

@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use sqlx::{Connection, Executor, PgConnection};
 
-use super::support::{Basalt, TempFolder, basalt, free_port};
+use super::support::{Basalt, TempFolder, basalt, eventually, free_port};
 
 /// A process of `basalt postgrest`, ended with the value.
 struct DataApi {
@@ -330,6 +330,7 @@ fn process_ends_without_automatic_recovery_when_the_database_is_not_reached() {
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{text}");
     assert!(text.contains("db-pool-automatic-recovery"), "{text}");
+    assert!(!text.contains("db-uri is not set"), "{text}");
 }
 
 #[tokio::test]
@@ -341,4 +342,23 @@ async fn repeated_host_is_accepted() {
     let mut answer = String::new();
     raw.read_to_string(&mut answer).expect("an answer");
     assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
+}
+
+#[test]
+fn database_that_is_not_reached_is_named() {
+    let folder = TempFolder::new();
+    let log = folder.path("log");
+    let mut command = basalt();
+    command
+        .arg("postgrest")
+        .env("PGHOST", &folder.0)
+        .env("PGRST_SERVER_HOST", "127.0.0.1")
+        .env("PGRST_SERVER_PORT", "0");
+    let child = command.stderr(std::fs::File::create(&log).expect("a file")).spawn().expect("the program starts");
+    let _api = DataApi { child, url: String::new(), admin: String::new() };
+    let socket = folder.path(".s.PGSQL.5432");
+    eventually("setting and socket are named", || {
+        let text = std::fs::read_to_string(&log).expect("a text");
+        text.contains("db-uri is not set") && text.contains(&socket)
+    });
 }

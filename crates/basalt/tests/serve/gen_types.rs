@@ -31,6 +31,17 @@ fn types_of_the_project_are_generated_with_and_without_a_server() {
     let app = generate(&["typescript", "--db-url", &server.text("database_url"), "--schema", "app"]);
     assert!(app.contains("  app: {\n    Tables: {\n      notes: {") && !app.contains("todos"), "{app}");
 
+    let url = server.text("database_url");
+    for (arguments, expected) in [
+        (["--db-url", &*url, "--schema", "app,nope"], "no schema nope that its role may use; it has app, auth, "),
+        (["--db-url", "nonsense", "--schema", "app"], "--database-url: "),
+        (["--db-url", "postgres://a:hidden@127.0.0.1:1/b", "--schema", "app"], "connecting to 127.0.0.1 port 1"),
+    ] {
+        let refused = run(&[&["gen", "types"][..], &arguments].concat());
+        let text = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(!refused.status.success() && refused.stdout.is_empty(), "{arguments:?}");
+        assert!(text.contains(expected) && !text.contains("db-uri") && !text.contains("hidden"), "{text}");
+    }
     let refused = run(&["gen", "types", "--lang", "cobol"]);
     assert_eq!(refused.status.code(), Some(2), "no such language");
 }

@@ -65,6 +65,26 @@ impl Project {
 }
 
 #[tokio::test]
+async fn new_tables_and_functions_are_served_at_once_in_development() {
+    let project = Project::start("", TODOS);
+    let key = project.server.text("secret_key");
+    let missing = project.send(Method::GET, "/nothing", &key, None, None).await;
+    assert_eq!((missing.0, &missing.1["code"]), (StatusCode::NOT_FOUND, &json!("PGRST205")));
+    let mut db = PgConnection::connect(&project.server.text("database_url")).await.expect("connected");
+    for number in 0..10 {
+        let objects = format!(
+            "CREATE TABLE public.t{number} (id int); GRANT SELECT ON public.t{number} TO service_role;
+             CREATE FUNCTION public.f{number}() RETURNS int LANGUAGE sql AS $$ SELECT {number} $$;"
+        );
+        sqlx::raw_sql(sqlx::AssertSqlSafe(objects)).execute(&mut db).await.expect("created");
+        let (table, function) = (format!("/t{number}"), format!("/rpc/f{number}"));
+        let read = project.send(Method::GET, &table, &key, None, None);
+        let call = project.send(Method::POST, &function, &key, None, Some(json!({})));
+        assert_eq!(tokio::join!(read, call), ((StatusCode::OK, json!([])), (StatusCode::OK, json!(number))));
+    }
+}
+
+#[tokio::test]
 async fn tables_of_migrations_are_served_under_their_policies() {
     let project = Project::start("", TODOS);
     let publishable = project.server.text("publishable_key");
@@ -292,4 +312,14 @@ async fn connections_and_preparation_are_those_of_the_settings() {
         }
         assert_eq!(call("prepared").await > 0, prepares);
     }
+}
+
+#[tokio::test]
+async fn description_names_the_address_for_clients() {
+    let project = Project::start("", TODOS);
+    let key = project.server.text("secret_key");
+    let (status, description) = project.send(Method::GET, "/", &key, None, None).await;
+    let host = project.server.text("url").replace("http://", "");
+    let described = [&description["host"], &description["basePath"], &description["schemes"][0]];
+    assert_eq!((status, described), (StatusCode::OK, [&json!(host), &json!("/rest/v1"), &json!("http")]));
 }

@@ -34,6 +34,7 @@ impl WorldBackends {
             clock: Arc::new(move || clock.now().timestamp()),
             faults: Some(Arc::new(WorldFaults::new(&plan.faults))),
             explains: true,
+            reloads_for_missing: true,
             presence: Presence::OnDemand(CONNECTED_WITHOUT_USE),
             request_limit: Some(project.file.basalt.data_api.request_timeout),
         };
