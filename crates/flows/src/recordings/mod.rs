@@ -13,6 +13,7 @@ mod outcome;
 mod pooler;
 mod programs;
 mod server;
+mod server_process;
 mod update;
 
 use std::sync::Arc;
@@ -85,12 +86,20 @@ pub async fn replay_recordings(
     };
     let environment = Arc::new(Environment { options: options.clone(), cluster, pooler, bootstrap, client: client()? });
     environment.prepare_template().await?;
-    let mut running = stream::iter(groups)
-        .map(|group| tokio::spawn(Arc::clone(&environment).run_group(group)))
-        .buffer_unordered(options.jobs.max(1));
+    let runs = groups.into_iter().map(|group| Arc::clone(&environment).run_group(group));
+    run_groups(runs, options.jobs, report).await
+}
+
+/// Runs groups beside each other, as many at a time as there are `jobs`, and calls `report` for each outcome.
+async fn run_groups<T: Send + 'static>(
+    runs: impl Iterator<Item = impl Future<Output = Vec<T>> + Send + 'static>,
+    jobs: usize,
+    report: &(dyn Fn(&T) + Sync),
+) -> Result<Vec<T>, FlowError> {
+    let mut running = stream::iter(runs).map(tokio::spawn).buffer_unordered(jobs.max(1));
     let mut outcomes = Vec::new();
     while let Some(joined) = running.next().await {
-        let ended = joined.map_err(|error| FlowError::new(format!("a flow was not judged: {error}"), "report this"))?;
+        let ended = joined.map_err(|error| FlowError::new(format!("not judged: {error}"), "report this"))?;
         ended.iter().for_each(report);
         outcomes.extend(ended);
     }

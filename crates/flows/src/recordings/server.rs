@@ -2,25 +2,18 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use platform::clock::{Clock, SystemClock};
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Map, Value, json};
-use tokio::process::{Child, Command};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::process::Command;
 
-use super::network::{client, free_port};
+use super::network::free_port;
 use super::options::ServerCommand;
+use super::server_process::ServerProcess;
 use crate::FlowError;
 use crate::format::{Profile, Settings};
 use crate::sources::sign_token;
 use crate::targets::{Target, fill_settings};
-
-/// How long a start may take.
-const START: Duration = Duration::from_mins(1);
-/// How long an end may take.
-const STOP: Duration = Duration::from_secs(10);
 
 /// What a server is started with.
 #[derive(Debug)]
@@ -44,7 +37,7 @@ pub(super) struct ServerOptions<'a> {
 pub(super) struct Server {
     /// What flows know about it.
     pub target: Arc<Target>,
-    process: Child,
+    process: ServerProcess,
 }
 
 impl Server {
@@ -63,49 +56,18 @@ impl Server {
         names.extend(own.map(|(name, value)| (name.to_owned(), value.into())));
         let filled = fill_settings(&Value::Object(options.settings.env.clone()), &names)?;
         let env = filled.as_object().cloned().unwrap_or_default();
-        let log = std::fs::File::create(options.log).map_err(failed)?;
-        let errors = log.try_clone().map_err(failed)?;
-        let process = command(options.command, "serve")
-            .env("PATH", options.search)
-            .envs(env.iter().filter_map(|(name, value)| Some((name, value.as_str()?))))
-            .stdin(std::process::Stdio::null())
-            .stdout(log)
-            .stderr(errors)
-            .kill_on_drop(true)
-            .spawn()
-            .map_err(failed)?;
+        let mut command = command(options.command, "serve");
+        command.env("PATH", options.search);
+        command.envs(env.iter().filter_map(|(name, value)| Some((name, value.as_str()?))));
+        let mut process = ServerProcess::spawn(&mut command, options.log).map_err(failed)?;
+        process.wait_until_ready(&format!("{base}/health")).await?;
         let target = target(base, env, options.names.clone(), options.database);
-        let mut server = Self { target: Arc::new(target), process };
-        server.wait(options.log).await.map(|()| server)
-    }
-
-    async fn wait(&mut self, log: &Path) -> Result<(), FlowError> {
-        let client = client()?;
-        let health = format!("{}/health", self.target.base);
-        let hint = format!("its log is {}", log.display());
-        let end = Instant::now() + START;
-        while Instant::now() < end {
-            if let Ok(Some(status)) = self.process.try_wait() {
-                return Err(FlowError::new(format!("the server ended with {status}"), hint));
-            }
-            let response = timeout(Duration::from_secs(2), client.get(&health).send()).await;
-            if response.is_ok_and(|response| response.is_ok_and(|response| response.status() == 200)) {
-                return Ok(());
-            }
-            sleep(Duration::from_millis(20)).await;
-        }
-        Err(FlowError::new(format!("no answer from /health in {} s", START.as_secs()), hint))
+        Ok(Self { target: Arc::new(target), process })
     }
 
     /// Ends the server.
-    pub(super) async fn stop(mut self) {
-        if let Some(process) = self.process.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)) {
-            // It may have ended by itself.
-            let _ = kill_process(process, Signal::TERM);
-        }
-        if timeout(STOP, self.process.wait()).await.is_err() {
-            let _ = self.process.kill().await;
-        }
+    pub(super) async fn stop(self) {
+        self.process.stop().await;
     }
 }
 

@@ -10,7 +10,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use futures::{StreamExt, stream};
 use serde_json::Value;
 use wildmatch::WildMatch;
 
@@ -21,6 +20,7 @@ use super::cluster::Cluster;
 use super::options::{RecordingsOptions, ServerCommand};
 use super::pooler::Pooler;
 use super::programs::find_programs;
+use super::run_groups;
 use crate::FlowError;
 use crate::standins::database;
 
@@ -162,16 +162,8 @@ pub async fn replay_data_recordings(
     };
     let environment = Arc::new(DataEnvironment { options: options.clone(), server, book, cluster, pooler });
     environment.prepare_template().await?;
-    let mut running = stream::iter(groups.into_iter().enumerate())
-        .map(|(number, group)| tokio::spawn(Arc::clone(&environment).run_group(number, group)))
-        .buffer_unordered(options.jobs.max(1));
-    let mut outcomes = Vec::new();
-    while let Some(joined) = running.next().await {
-        let ended = joined.map_err(|error| FlowError::new(format!("not judged: {error}"), "report this"))?;
-        ended.iter().for_each(report);
-        outcomes.extend(ended);
-    }
-    Ok(outcomes)
+    let run = |(number, group)| Arc::clone(&environment).run_group(number, group);
+    run_groups(groups.into_iter().enumerate().map(run), options.jobs, report).await
 }
 
 impl DataEnvironment {

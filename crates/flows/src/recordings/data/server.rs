@@ -3,23 +3,16 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fmt::Write;
-use std::fs::File;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::PathBuf;
 
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use tokio::process::{Child, Command};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::process::Command;
 
 use crate::FlowError;
-use crate::recordings::network::{client, free_port};
+use crate::recordings::network::free_port;
 use crate::recordings::options::ServerCommand;
+use crate::recordings::server_process::ServerProcess;
 
-/// How long a start may take.
-const START: Duration = Duration::from_mins(1);
-/// How long an end may take.
-const STOP: Duration = Duration::from_secs(10);
 /// Its connections to the database.
 const CONNECTIONS: &str = "4";
 
@@ -42,7 +35,7 @@ pub(super) struct DataServerOptions<'a> {
 pub(super) struct DataServer {
     /// The base URL.
     pub base: String,
-    process: Child,
+    process: ServerProcess,
 }
 
 impl DataServer {
@@ -65,51 +58,17 @@ impl DataServer {
         settings.extend(own.map(|(name, value)| (name.to_owned(), value)));
         let file = options.files.with_extension("conf");
         std::fs::write(&file, format_settings(&settings)).map_err(failed)?;
-        let path = options.files.with_extension("log");
-        let log = File::create(&path).map_err(failed)?;
-        let errors = log.try_clone().map_err(failed)?;
-        let process = Command::new(program)
-            .args(&options.command.arguments)
-            .arg(&file)
-            .env_clear()
-            .env("PATH", options.search)
-            .stdin(std::process::Stdio::null())
-            .stdout(log)
-            .stderr(errors)
-            .kill_on_drop(true)
-            .spawn()
-            .map_err(failed)?;
-        let mut server = Self { base: format!("http://127.0.0.1:{port}"), process };
-        server.wait(admin, &path).await.map(|()| server)
-    }
-
-    async fn wait(&mut self, admin: u16, log: &Path) -> Result<(), FlowError> {
-        let client = client()?;
-        let ready = format!("http://127.0.0.1:{admin}/ready");
-        let hint = format!("its log is {}", log.display());
-        let end = Instant::now() + START;
-        while Instant::now() < end {
-            if let Ok(Some(status)) = self.process.try_wait() {
-                return Err(FlowError::new(format!("the server ended with {status}"), hint));
-            }
-            let response = timeout(Duration::from_secs(2), client.get(&ready).send()).await;
-            if response.is_ok_and(|response| response.is_ok_and(|response| response.status() == 200)) {
-                return Ok(());
-            }
-            sleep(Duration::from_millis(20)).await;
-        }
-        Err(FlowError::new(format!("not ready in {} s", START.as_secs()), hint))
+        let mut command = Command::new(program);
+        command.args(&options.command.arguments).arg(&file).env_clear().env("PATH", options.search);
+        let log = options.files.with_extension("log");
+        let mut process = ServerProcess::spawn(&mut command, &log).map_err(failed)?;
+        process.wait_until_ready(&format!("http://127.0.0.1:{admin}/ready")).await?;
+        Ok(Self { base: format!("http://127.0.0.1:{port}"), process })
     }
 
     /// Ends the server.
-    pub(super) async fn stop(mut self) {
-        if let Some(process) = self.process.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)) {
-            // It may have ended by itself.
-            let _ = kill_process(process, Signal::TERM);
-        }
-        if timeout(STOP, self.process.wait()).await.is_err() {
-            let _ = self.process.kill().await;
-        }
+    pub(super) async fn stop(self) {
+        self.process.stop().await;
     }
 }
 
