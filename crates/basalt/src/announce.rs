@@ -291,6 +291,9 @@ pub(crate) struct RunningServer {
     /// The publishable key in its pages, which are built at its start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_key: Option<String>,
+    /// The version of the keys of `basalt keys` that it uses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keys_version: Option<i64>,
 }
 
 impl RunningServer {
@@ -305,6 +308,7 @@ impl RunningServer {
             secret_key: None,
             apis: None,
             page_key: None,
+            keys_version: None,
         }
     }
 

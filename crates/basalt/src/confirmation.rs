@@ -13,7 +13,7 @@ pub(crate) fn confirm(is_confirmed: bool, question: &str, kept: &str) -> anyhow:
         return Ok(());
     }
     if !std::io::stdin().is_terminal() {
-        bail!("{kept}: nobody is there to be asked; --yes does not ask");
+        bail!("{kept}: there is no terminal to ask on; --yes confirms without a question");
     }
     eprint!("{question} [y/N] ");
     let mut answer = String::new();

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::announce::RunningServer;
 use crate::api_keys::{self, ApiKeys};
+use crate::data_folder::is_in_use;
 use crate::keys::{
     KeyKind, KeySet, KeySetStore, KeyState, ManagedKey, Rotation, SigningAlgorithm, VersionedKeys, build_secret_jwk,
     generate_signing_key,
@@ -23,7 +24,7 @@ use crate::users::{DatabaseArguments, UserDatabase};
 const JWKS_LIFETIME: i64 = 600;
 /// How long servers may sign with a key after another one is in use, in seconds.
 const TAKE_UP_SECONDS: i64 = 30;
-/// How long a command waits for the running servers to take up a change.
+/// How long a command waits for the running servers: to be ready for a change, and to take it up.
 const REPLICA_PATIENCE: Duration = Duration::from_secs(20);
 const REPLICA_INTERVAL: Duration = Duration::from_millis(250);
 
@@ -37,7 +38,17 @@ pub(crate) struct ProjectKeys {
     /// The lifetime of access tokens, in seconds.
     token_lifetime: i64,
     has_signing_keys_path: bool,
+    /// Whether a server runs with the data folder and the database.
+    has_running_server: bool,
     entropy: Entropy,
+}
+
+/// The outcome of a retirement.
+pub(crate) struct Retirement {
+    /// What else stops working.
+    pub warning: Option<String>,
+    /// Whether all running servers refuse the key already.
+    pub is_refused: bool,
 }
 
 impl ProjectKeys {
@@ -58,6 +69,7 @@ impl ProjectKeys {
         );
         let configured = api_keys::combine(stored.as_ref(), &given, &entropy, SystemClock.now())?;
         let config = project.settings("http://127.0.0.1", &configured)?;
+        let has_running_server = arguments.database_url.is_none() && RunningServer::read(&project.data).is_some();
         let database = UserDatabase::connect(arguments).await?;
         let store = KeySetStore::new(database.pool.clone(), &configured.jwt_secret);
         let latest = store.load().await?;
@@ -69,6 +81,7 @@ impl ProjectKeys {
             data: project.data.clone(),
             token_lifetime: config.policy.jwt.exp,
             has_signing_keys_path: !config.jwt.keys.is_empty(),
+            has_running_server,
             entropy,
         })
     }
@@ -140,10 +153,10 @@ impl ProjectKeys {
         Ok(rotation)
     }
 
-    /// Ends the acceptance of a key that is not in use; returns what stops working.
+    /// Ends the acceptance of a key that is not in use, and waits until the running servers refuse it.
     ///
     /// `is_immediate`: tokens that it has signed may not have expired yet.
-    pub(crate) async fn retire(&mut self, id: &str, is_immediate: bool) -> anyhow::Result<Option<String>> {
+    pub(crate) async fn retire(&mut self, id: &str, is_immediate: bool) -> anyhow::Result<Retirement> {
         let key = self.latest.keys.find_retirable(id)?;
         self.check_kind(key.kind)?;
         let remaining = (key.since + TAKE_UP_SECONDS - now()).saturating_add(self.token_lifetime);
@@ -166,9 +179,13 @@ impl ProjectKeys {
         let mut keys = self.latest.keys.clone();
         keys.retire(id, &json!(digest), now())?;
         self.store_keys(keys).await?;
-        Ok((has_signed && key.is_configured()).then(|| {
+        let is_ready = |replica: &LiveReplica| !accepts_digest(replica, key.kind.setting(), &digest);
+        let waiting = self.find_waiting_replica(is_ready).await;
+        let is_refused = waiting.is_ok_and(|waiting| waiting.is_none()) && self.wait_for_running_server().await;
+        let warning = (has_signed && key.is_configured()).then(|| {
             "the keys anon_key and service_role_key are tokens of this secret, and are no longer accepted".to_owned()
-        }))
+        });
+        Ok(Retirement { warning, is_refused })
     }
 
     /// Refuses signing keys where a file has them.
@@ -204,21 +221,46 @@ impl ProjectKeys {
 
     /// Waits until all running servers of an external database are ready for a change.
     async fn wait_for_replicas(&self, is_ready: impl Fn(&LiveReplica) -> bool, what: &str) -> anyhow::Result<()> {
+        let Some(waiting) = self.find_waiting_replica(is_ready).await? else { return Ok(()) };
+        bail!(
+            "the running server {} of version {}, seen {} s ago, {what}; nothing was changed. A server that has crashed counts \
+             for 20 s",
+            waiting.id,
+            waiting.version,
+            waiting.age
+        );
+    }
+
+    /// Waits until all running servers of an external database are ready; returns one that is not in time.
+    async fn find_waiting_replica(
+        &self,
+        is_ready: impl Fn(&LiveReplica) -> bool,
+    ) -> anyhow::Result<Option<LiveReplica>> {
         let started = Instant::now();
         loop {
             let live = replicas::list_live(&self.database.pool).await?;
-            let Some(waiting) = live.iter().find(|replica| !is_ready(replica)) else { return Ok(()) };
-            if started.elapsed() > REPLICA_PATIENCE {
-                bail!(
-                    "the running server {} of version {}, seen {} s ago, {what}; nothing was changed. A server that has crashed counts \
-                     for 20 s",
-                    waiting.id,
-                    waiting.version,
-                    waiting.age
-                );
+            let waiting = live.into_iter().find(|replica| !is_ready(replica));
+            if waiting.is_none() || started.elapsed() > REPLICA_PATIENCE {
+                return Ok(waiting);
             }
             tokio::time::sleep(REPLICA_INTERVAL).await;
         }
+    }
+
+    /// Waits until the server with the data folder uses the stored keys or has ended; returns whether that is so in time.
+    async fn wait_for_running_server(&self) -> bool {
+        let started = Instant::now();
+        while self.has_running_server && is_in_use(&self.data) {
+            let used = RunningServer::read(&self.data).and_then(|running| running.keys_version);
+            if used.is_some_and(|used| used >= self.latest.version) {
+                return true;
+            }
+            if started.elapsed() > REPLICA_PATIENCE {
+                return false;
+            }
+            tokio::time::sleep(REPLICA_INTERVAL).await;
+        }
+        true
     }
 
     async fn store_keys(&mut self, keys: KeySet) -> anyhow::Result<()> {

@@ -48,6 +48,7 @@ mod readiness;
 mod reload;
 mod replicas;
 mod router;
+mod row_security;
 mod schema_difference;
 mod scratch_database;
 mod seller;

@@ -46,11 +46,16 @@ pub(crate) fn has_development_pages(config: &Config, basalt: &BasaltSettings) ->
 
 /// Sets the development consent page at `url` if the operator configures none; returns whether it did.
 pub(crate) fn use_consent_page(policy: &mut Policy, url: &str) -> bool {
-    let is_wanted = policy.oauth_server.enabled && policy.oauth_server.authorization_path.is_empty();
+    let is_wanted = wants_consent_page(policy);
     if is_wanted {
         url.clone_into(&mut policy.oauth_server.consent_page);
     }
     is_wanted
+}
+
+/// Returns whether users decide about OAuth clients and the operator configures no page for it.
+pub(crate) fn wants_consent_page(policy: &Policy) -> bool {
+    policy.oauth_server.enabled && policy.oauth_server.authorization_path.is_empty()
 }
 
 /// Applies the profile of `basalt gotrue`: GoTrue's recorded behaviour with the operator's settings.

@@ -92,6 +92,7 @@ impl Project {
             name: seller.name.clone().unwrap_or_else(|| self.display_name()),
             address: seller.address.clone().or_else(|| brand.address.clone()),
             email: seller.email.clone(),
+            documents: seller.list_documents().into_iter().map(|(document, _)| document).collect(),
         }
     }
 
@@ -378,14 +379,15 @@ fn format_problems(path: &Path, problems: Vec<Problem>) -> anyhow::Error {
     }
     anyhow::Error::msg(text)
 }
-/// Returns a notice if the OAuth server cannot issue ID tokens: a client cannot verify those of a shared secret.
+/// Returns a notice if the settings have no key for the ID tokens of the OAuth server: a client cannot verify those of a shared secret.
 fn describe_missing_signing_key(config: &Config) -> Option<Notice> {
     let signs = |key: &Map<String, Value>| {
         key.get("key_ops").and_then(Value::as_array).is_some_and(|ops| ops.iter().any(|op| op == "sign"))
     };
     let can_sign = config.jwt.keys.iter().any(|key| key.get("kty").is_some_and(|kind| kind != "oct") && signs(key));
-    let text = "is on, and without a signing key every token request with the scope openid fails: `basalt keys add signing`, then \
-                `basalt keys rotate signing --now`";
+    // Those of `basalt keys` are in the database.
+    let text = "is on: token requests with the scope openid fail until a key signs tokens; if `basalt keys list` has none, run \
+                `basalt keys add signing`, then `basalt keys rotate signing --now`";
     (config.policy.oauth_server.enabled && !can_sign).then(|| Notice::warning("auth.oauth_server.enabled", text))
 }
 

@@ -80,6 +80,9 @@ impl ProjectLayout {
             }
             Ok(_) => fs::read_to_string(path).with_context(doing),
             Err(error) if error.kind() == ErrorKind::NotFound && !self.has_config => Ok(String::new()),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                bail!("there is no file {}: `basalt init` writes a first configuration", path.display())
+            }
             Err(error) => Err(error).with_context(doing),
         }
     }

@@ -10,11 +10,19 @@ use crate::database_source::{DatabaseOptions, DatabaseSource, find_database};
 use crate::embedded_postgres::{StartError, TcpPort};
 use crate::project::Project;
 use crate::project_schema::{self, ProjectReport, SchemaFiles};
+use crate::row_security::describe_unprotected_tables;
+
+/// What applying the files of a project to a scratch database showed.
+pub(crate) struct TriedFiles {
+    pub report: ProjectReport,
+    /// A line about tables without row level security, if there are some.
+    pub unprotected_tables: Option<String>,
+}
 
 /// The result of applying a project to a scratch database.
 pub(crate) enum ScratchOutcome {
     /// It was applied.
-    Applied(ProjectReport),
+    Applied(TriedFiles),
     /// There is nothing to apply.
     NoFiles,
     /// There is no PostgreSQL on this machine.
@@ -77,7 +85,10 @@ pub(crate) async fn try_project(project: &Project, hooks: &HooksPolicy) -> anyho
         return Ok(ScratchOutcome::NoFiles);
     }
     let Some(scratch) = ScratchDatabase::start(project).await? else { return Ok(ScratchOutcome::NoPostgres) };
-    let outcome = project_schema::apply(project, &scratch.url(), &DatabaseSettings::default(), hooks).await;
+    let settings = DatabaseSettings::default();
+    let outcome = project_schema::apply(project, &scratch.url(), &settings, hooks).await;
+    let unprotected_tables = describe_unprotected_tables(project, &scratch.url(), &settings).await;
     scratch.stop().await?;
-    outcome.map(|(_, report)| ScratchOutcome::Applied(report))
+    let (_, report) = outcome?;
+    Ok(ScratchOutcome::Applied(TriedFiles { report, unprotected_tables }))
 }

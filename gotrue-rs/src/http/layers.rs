@@ -22,7 +22,7 @@ use gotrue_rules::wire::error::{ApiVersion, VERSION_HEADER};
 use http::header::{CONNECTION, CONTENT_TYPE};
 use http::{HeaderValue, Method, StatusCode};
 use http_edge::ClientPresence;
-use http_edge::request::{RequestId, RequestIdSource, ResolvedRequest, cors};
+use http_edge::request::{RequestId, RequestIdSource, RequestedUri, ResolvedRequest, cors, requested_path};
 use platform::explanation::{
     EXPLAIN_HEADER, EdgeRefusal, ExplainedRequest, RefusedResponse, explain_preflight, insert_link,
 };
@@ -83,7 +83,7 @@ fn answer_preflight(app: &App, request: &Request) -> Response {
         let refused = EdgeRefusal {
             id: "",
             method: request.method().as_str(),
-            path: request.uri().path(),
+            path: requested_path(request),
             status: response.status().as_u16(),
             code: None,
             message: "The browser refuses the request of the page.",
@@ -106,6 +106,7 @@ async fn respond(
     let RequestMeta { id, span, response_headers, sender } = meta;
     let method = request.method().clone();
     let path = request.uri().path().to_owned();
+    let requested = request.extensions().get::<RequestedUri>().cloned();
     let stepped = SteppedResponse::start(&app.policy, &path);
     let handled = AssertUnwindSafe(run_with_deadline(app, table, request, meta)).catch_unwind().await;
     if let Some(stepped) = stepped {
@@ -126,7 +127,7 @@ async fn respond(
     let reply = response_headers.apply_to(reply);
     span.record("http.response.status_code", reply.status().as_u16());
     let finished_at = app.clock.now();
-    let access = AccessLogEntry { method, path, id };
+    let access = AccessLogEntry { method, path, requested, id };
     let times = RequestTimes { started, finished_at };
     let reply = match sender.get() {
         Some(sender) => {
@@ -236,7 +237,7 @@ fn explain(app: &App, answered: &AnsweredRequest<'_>, reply: Reply) -> Reply {
     let request = ExplainedRequest {
         id: access.id,
         method: access.method.as_str(),
-        path: &access.path,
+        path: access.requested.as_ref().map_or(&*access.path, |requested| requested.0.path()),
         status: reply.status().as_u16(),
         error: refused.map(|error| RefusedResponse { code: Some(&error.code), message: &error.message }),
         now: times.started,
@@ -378,11 +379,13 @@ fn log_error(error: &Error, id: &str) {
 struct AccessLogEntry<'a> {
     method: Method,
     path: String,
+    /// The target that the client has requested, where it is another one.
+    requested: Option<RequestedUri>,
     id: &'a str,
 }
 
 fn log_access(access: &AccessLogEntry<'_>, reply: &Reply, duration_ms: i64) {
-    let AccessLogEntry { method, path, id } = access;
+    let AccessLogEntry { method, path, id, .. } = access;
     if path != "/health" {
         tracing::info!(request.id = id, %method, path, status = reply.status().as_u16(), duration_ms, "request answered");
     }

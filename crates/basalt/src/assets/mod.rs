@@ -9,6 +9,7 @@ mod fill;
 mod page_template;
 mod pages;
 mod responses;
+mod status_page;
 mod structured_data;
 
 use std::collections::HashMap;
@@ -33,14 +34,12 @@ pub(crate) use pages::FormOutcome;
 use pages::{FORM_PATH, Page, Pages};
 pub(crate) use responses::add_security_headers;
 use responses::{add_frame_headers, respond_without_body};
+pub(crate) use status_page::ServedPaths;
 
 /// The mails for the frames of their pages.
 const LIVE_MAILS: &str = "/mails/";
 /// The prerendered pages, which are no files of the site.
 const PAGES_PREFIX: &str = "pages/";
-
-/// The page of a server without the shop.
-const STATUS_PAGE: &str = include_str!("status_page.html");
 
 /// Returns the path of a font of the build, whose name has a digest.
 pub(crate) fn find_font(family: &str) -> Option<String> {
@@ -72,9 +71,11 @@ impl Shop {
     }
 
     /// Returns a site of one page that says what the server serves, in place of the shop.
-    pub(crate) fn status_page() -> Self {
-        let fallback = File::new(INDEX, Bytes::from_static(STATUS_PAGE.as_bytes()));
-        Self { files: HashMap::new(), pages: None, fallback, key: String::new() }
+    pub(crate) fn status_page(served: ServedPaths) -> Self {
+        let page = |text: String| File::new(INDEX, Bytes::from(text));
+        // The name of the file at `/` is empty.
+        let files = HashMap::from([(String::new(), page(served.format_status()))]);
+        Self { files, pages: None, fallback: page(served.format_not_found()), key: String::new() }
     }
 
     fn from_files(

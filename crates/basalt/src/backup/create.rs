@@ -50,6 +50,9 @@ pub(crate) async fn create(project: &Project, file: &Path) -> anyhow::Result<Man
     if file.symlink_metadata().is_ok() {
         bail!("{} exists: a backup is written to a new file", file.display());
     }
+    if let Some(folder) = file.parent().filter(|folder| !folder.is_dir()) {
+        bail!("there is no folder {}: nothing was written", folder.display());
+    }
     let database = OpenDatabase::open(project).await?;
     let written = write(project, &database.session, file).await;
     database.close().await?;

@@ -1,6 +1,7 @@
 //! `basalt check`: reports all problems of the configuration at once.
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -14,14 +15,15 @@ use serde_json::json;
 
 use super::check_space::StoredFiles;
 use super::process::build_runtime;
-use crate::config_file::{LogFormat, replace_setting_names};
+use crate::config_file::{LogFormat, list_keys, replace_setting_names};
 use crate::database_source::find_binaries;
 use crate::embedded_postgres::EmbeddedPostgres;
 use crate::problem::Problem;
 use crate::profiles::has_development_pages;
 use crate::project::{Project, ProjectArguments};
-use crate::project_schema::{ProjectReport, SchemaFiles, find_missing_hook_functions, list_unserved_functions};
-use crate::scratch_database::{ScratchOutcome, try_project};
+use crate::project_layout::ProjectLayout;
+use crate::project_schema::{INCOMPLETE_STATUS, SchemaFiles, find_missing_hook_functions, list_unserved_functions};
+use crate::scratch_database::{ScratchOutcome, TriedFiles, try_project};
 use crate::serve::payment_checks::{
     check_folder, check_payments, describe_missing_products, describe_missing_seller, describe_placeholders,
 };
@@ -39,6 +41,9 @@ pub(super) struct ConfigCheckArguments {
     /// List all skipped statements, not only the first 20 of each cause
     #[arg(long)]
     all: bool,
+    /// Exit status 4 if statements of the project would be skipped, as of `basalt exec`
+    #[arg(long)]
+    strict: bool,
 }
 
 /// Reads and checks the configuration, including remote mail templates, and applies the files of the project to a scratch
@@ -46,15 +51,29 @@ pub(super) struct ConfigCheckArguments {
 ///
 /// Prints what will fail later, and returns what prevents the start as one error.
 pub(super) fn run(arguments: &ConfigCheckArguments) -> anyhow::Result<ExitCode> {
+    let status = |is_incomplete: bool| {
+        if !(arguments.strict && is_incomplete) {
+            return ExitCode::SUCCESS;
+        }
+        eprintln!("basalt: exit status {INCOMPLETE_STATUS} because of the skipped statements (--strict)");
+        ExitCode::from(INCOMPLETE_STATUS)
+    };
     if !arguments.json {
-        return print_text(inspect(arguments)?).map(|()| ExitCode::SUCCESS);
+        let inspected = inspect(arguments)?;
+        let is_incomplete = inspected.is_incomplete;
+        return print_text(inspected).map(|()| status(is_incomplete));
     }
     let inspected = inspect(arguments);
+    let is_incomplete = inspected.as_ref().is_ok_and(|inspected| inspected.is_incomplete);
     let (config, problems, notices, stored) = match inspected {
-        Ok(Inspected { project, problems, lines, stored }) => {
-            (Some(project.file.path().to_owned()), problems, lines, stored)
+        Ok(Inspected { project, problems, lines, stored, .. }) => {
+            let config = project.layout.has_config.then(|| project.file.path().to_owned());
+            (config, problems, lines, stored)
         }
-        Err(error) => (None, vec![problem(&error)], Vec::new(), None),
+        Err(error) => {
+            let (config, problems) = describe_unreadable(&arguments.project, &error);
+            (config, problems, Vec::new(), None)
+        }
     };
     let is_valid = problems.is_empty();
     let problems = problems.iter().map(|problem| json!({ "line": problem.line, "text": problem.text }));
@@ -66,7 +85,15 @@ pub(super) fn run(arguments: &ConfigCheckArguments) -> anyhow::Result<ExitCode> 
         "storage": stored.as_ref().map(StoredFiles::to_json),
     });
     writeln!(std::io::stdout().lock(), "{report}")?;
-    Ok(if is_valid { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if is_valid { status(is_incomplete) } else { ExitCode::FAILURE })
+}
+
+/// Returns the configuration that `error` is about, and its problems by line if it is not TOML.
+fn describe_unreadable(arguments: &ProjectArguments, error: &anyhow::Error) -> (Option<PathBuf>, Vec<Problem>) {
+    let of_error = || vec![problem(error)];
+    let Ok(layout) = ProjectLayout::find(arguments.config.as_deref()) else { return (None, of_error()) };
+    let by_line = layout.read_config().ok().and_then(|text| list_keys(&text).err());
+    (layout.has_config.then_some(layout.config), by_line.unwrap_or_else(of_error))
 }
 
 /// What an inspection found.
@@ -78,11 +105,13 @@ struct Inspected {
     lines: Vec<String>,
     /// The stored files in the data folder.
     stored: Option<StoredFiles>,
+    /// Whether statements of the project would be skipped.
+    is_incomplete: bool,
 }
 
 /// Prints what will fail later; returns what prevents the start as one error.
 fn print_text(inspected: Inspected) -> anyhow::Result<()> {
-    let Inspected { project, problems, lines, stored } = inspected;
+    let Inspected { project, problems, lines, stored, .. } = inspected;
     let mut out = std::io::stdout().lock();
     for line in lines {
         writeln!(out, "{line}")?;
@@ -110,6 +139,7 @@ fn inspect(arguments: &ConfigCheckArguments) -> anyhow::Result<Inspected> {
     let (project, mut problems) = Project::inspect(&arguments.project)?;
     let config = validate(&project, &mut problems);
     let mut lines: Vec<String> = Vec::new();
+    let mut is_incomplete = false;
     if let Err(error) = tls::load(project.file.basalt.tls.as_ref(), &project.layout.folder) {
         problems.push(problem(&error));
     }
@@ -122,12 +152,15 @@ fn inspect(arguments: &ConfigCheckArguments) -> anyhow::Result<Inspected> {
         None => project.file.notices(),
     };
     notices.extend(files.notices);
+    notices.extend(files.left_out);
     notices.extend(describe_other_release(&project));
     if let Some(config) = &config {
         match try_files(&project, config, &mut problems, &mut lines)? {
-            Some(report) => {
+            Some(TriedFiles { report, unprotected_tables }) => {
+                is_incomplete = report.is_incomplete();
                 lines.extend(if arguments.json { report.lines(true) } else { report.titled_lines(arguments.all) });
                 lines.extend(report.extensions_pointer().map(str::to_owned));
+                lines.extend(unprotected_tables);
             }
             None => notices.extend(find_missing_hook_functions(&config.policy.hooks, &files.schema)),
         }
@@ -161,7 +194,7 @@ fn inspect(arguments: &ConfigCheckArguments) -> anyhow::Result<Inspected> {
     }
     let stored = measure_stored_files(&project, &mut lines);
     let problems = project.place_problems(problems);
-    Ok(Inspected { project, problems, lines, stored })
+    Ok(Inspected { project, problems, lines, stored, is_incomplete })
 }
 
 /// Measures the stored files; adds a line if they cannot be read, or if little space is left.
@@ -185,13 +218,13 @@ fn try_files(
     config: &Config,
     problems: &mut Vec<Problem>,
     lines: &mut Vec<String>,
-) -> anyhow::Result<Option<ProjectReport>> {
+) -> anyhow::Result<Option<TriedFiles>> {
     if !matches!(project.database_url(), Ok(None)) {
         return Ok(None);
     }
     logging::start("error", LogFormat::Text, None)?;
     match build_runtime()?.block_on(Box::pin(try_project(project, &config.policy.hooks))) {
-        Ok(ScratchOutcome::Applied(report)) => Ok(Some(report)),
+        Ok(ScratchOutcome::Applied(tried)) => Ok(Some(tried)),
         Ok(ScratchOutcome::NoFiles) => Ok(None),
         Ok(ScratchOutcome::NoPostgres) => {
             lines.push("the files of the project were not tried: there is no PostgreSQL here".to_owned());

@@ -7,7 +7,7 @@ use super::{
     postgrest, record, replay, serve, status, storage, submissions, users,
 };
 
-/// Supabase-compatible auth and functions in one binary, with an embedded database.
+/// Supabase-compatible auth, data, storage and functions APIs in one binary, with an embedded database.
 #[derive(Debug, Parser)]
 #[command(name = "basalt", version, propagate_version = true, after_help = EXAMPLES)]
 pub(super) struct Cli {
@@ -15,21 +15,23 @@ pub(super) struct Cli {
     pub command: Command,
 }
 
-const SERVE_HELP: &str = "Serve auth, functions and the shop as configured in config.toml
+const SERVE_HELP: &str = "Serve auth, data, storage and functions APIs and the shop, as configured in config.toml
 
 Without DATABASE_URL an embedded PostgreSQL is started: from PG_BIN_DIR, the npm package below crates/basalt/postgres, or the
-system's packages (15 or newer). It listens on no port and stops with this process. Migrations and seed files of the
-project are applied to it, each once. The shop is served if the configuration has the table [basalt.shop].";
+system's packages (15 or newer). In development it listens on [db] port of 127.0.0.1, by default 54322, otherwise on no port. It
+stops with this process. Migrations and seed files of the project are applied to it, each once. The shop is served if the
+configuration has the table [basalt.shop].";
 
 const EXEC_HELP: &str = "Run a command, such as a test suite, with a test server of its own
 
 The server starts on free ports with an empty database, and ends with the command, whose exit status is returned. The
-command finds it by SUPABASE_URL, SUPABASE_ANON_KEY, SUPABASE_SERVICE_ROLE_KEY, SUPABASE_JWT_SECRET and DATABASE_URL;
-public values are also there with the prefixes VITE_ and NEXT_PUBLIC_.";
+command finds it by SUPABASE_URL, SUPABASE_ANON_KEY, SUPABASE_PUBLISHABLE_KEY, SUPABASE_SERVICE_ROLE_KEY, SUPABASE_SECRET_KEY,
+SUPABASE_JWT_SECRET and DATABASE_URL, and the test API by BASALT_TEST_URL and BASALT_TEST_KEY. Public values of Supabase are
+also there with the prefixes VITE_ and NEXT_PUBLIC_.";
 
 const EXAMPLES: &str = "Examples:
   basalt init                               write a first supabase/config.toml
-  basalt serve                              auth and functions on http://127.0.0.1:54321
+  basalt serve                              all APIs on http://127.0.0.1:54321
   basalt exec -- npm test                   run a test suite with a server of its own
   basalt serve --test --port 0 --json       a server for a test suite; prints its URLs and keys
   basalt status                             print the URLs and keys again
@@ -61,7 +63,7 @@ refuses it; its help lists those that it uses.";
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Serve auth, functions and the shop as configured in config.toml
+    /// Serve auth, data, storage and functions APIs and the shop, as configured in config.toml
     ///
     #[command(long_about = SERVE_HELP)]
     Serve(serve::ServeArguments),

@@ -28,7 +28,7 @@ pub(super) const DIFF_HELP: &str = "Print the SQL that makes the migrations equa
 
 The migrations are applied to a scratch database, which is compared with the database of the project: that of the running
 server, the stopped embedded one, or with --database-url another one, which is only read. The statements are tried on the
-scratch database, and those that fail there are told.
+scratch database, and those that fail there are reported.
 
 Compared are schemas, extensions, enums, domains, composite types, sequences, tables with columns, defaults and partitions,
 constraints, indexes, views, functions, triggers, policies, row level security and rights. Policies and triggers are
@@ -225,6 +225,8 @@ async fn compare_with_scratch(
     let (_, report) = applied.context("applying the migrations to the scratch database")?;
     if report.is_incomplete() {
         eprint!("{}", report.to_text());
+    } else {
+        logging::log_notices(report.left_out.as_slice());
     }
     compare_databases(scratch, url).await
 }

@@ -10,16 +10,18 @@ use foundation::secret::Secret;
 use gotrue_rs::config::DatabaseSettings;
 use platform::store::acquire_connection;
 use platform::store::migrate::{
-    AppliedFiles, ApplyOptions, OlderMigrations, ProjectSchema, SkippedBefore, TargetDatabase,
+    AppliedFiles, ApplyOptions, CompletedFile, OlderMigrations, ProjectSchema, SkippedBefore, TargetDatabase,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use sqlx::Row;
 
 use super::process::build_runtime;
 use crate::config_file::LogFormat;
+use crate::plural::format_count;
 use crate::project::{Project, ProjectArguments};
 use crate::project_database::{ProjectDatabase, read_settings};
 use crate::project_schema::{ProjectReport, SchemaFiles, apply_files, write_secrets};
+use crate::row_security::describe_unprotected_tables;
 use crate::{database, logging};
 
 /// The long help of the command.
@@ -29,8 +31,9 @@ The database is that of the running server of this project, or the stopped embed
 one. In the embedded database a statement that fails is skipped and listed, as at a start: exit status 4. In another
 database it undoes its file and ends the command: exit status 1; seed files run there with --include-seed only.
 
-A migration that is older than an applied one is refused, unless --include-all is given. Two commands at once wait for each
-other; a pooler in transaction mode, behind which they could not, is refused.";
+Statements of an applied migration that were skipped run when they are corrected. Other changes of it do not run, and a warning
+names its file. A migration that is older than an applied one is refused, unless --include-all is given. Two commands at once
+wait for each other; a pooler in transaction mode, behind which they could not, is refused.";
 
 const EXAMPLES: &str = "Examples:
   basalt db migrate
@@ -77,15 +80,16 @@ pub(super) fn run(arguments: &MigrateArguments) -> anyhow::Result<ExitCode> {
     let (applied, report) = build_runtime()?.block_on(Box::pin(migrate(&project, arguments)))?;
     let mut out = std::io::stdout().lock();
     if arguments.json {
-        let AppliedFiles { ran, changed_seeds, missing_versions, .. } = &applied;
-        let skipped = report.list_skipped();
-        let text = json!({ "applied": ran, "changed_seeds": changed_seeds, "missing_versions": missing_versions, "skipped": skipped });
-        writeln!(out, "{text}")?;
+        logging::log_notices(report.left_out.as_slice());
+        writeln!(out, "{}", to_json(&applied, &report))?;
     } else {
+        for CompletedFile { path, statements } in &applied.completed {
+            writeln!(out, "ran {} of {path} that had not run before", format_count(statements, "statement"))?;
+        }
         for path in &applied.ran {
             writeln!(out, "applied {path}")?;
         }
-        if applied.ran.is_empty() {
+        if applied.ran.is_empty() && applied.completed.is_empty() {
             writeln!(out, "No file of the project is new.")?;
         }
         // An exit status that tells of skipped statements is reported with them.
@@ -94,6 +98,22 @@ pub(super) fn run(arguments: &MigrateArguments) -> anyhow::Result<ExitCode> {
         }
     }
     Ok(report.exit_code(arguments.allow_skipped))
+}
+
+fn to_json(applied: &AppliedFiles, report: &ProjectReport) -> Value {
+    let AppliedFiles { ran, completed, changed_migrations, changed_seeds, missing_versions, .. } = applied;
+    let completed: Vec<Value> = completed
+        .iter()
+        .map(|CompletedFile { path, statements }| json!({ "file": path, "statements": statements }))
+        .collect();
+    json!({
+        "applied": ran,
+        "completed": completed,
+        "changed_migrations": changed_migrations,
+        "changed_seeds": changed_seeds,
+        "missing_versions": missing_versions,
+        "skipped": report.list_skipped(),
+    })
 }
 
 async fn migrate(project: &Project, arguments: &MigrateArguments) -> anyhow::Result<(AppliedFiles, ProjectReport)> {
@@ -119,10 +139,15 @@ async fn migrate(project: &Project, arguments: &MigrateArguments) -> anyhow::Res
         applied = write_secrets(project, &database.url, &config.database).await.and(applied);
     }
     if is_external
-        && applied.as_ref().is_ok_and(|(applied, _)| !applied.ran.is_empty())
+        && applied.as_ref().is_ok_and(|(applied, _)| !(applied.ran.is_empty() && applied.completed.is_empty()))
         && let Err(error) = notify_data_apis(&settings).await
     {
         tracing::warn!(error = %format!("{error:#}"), "data APIs on the database may not know the new schema: run NOTIFY pgrst, 'reload schema'");
+    }
+    if applied.is_ok()
+        && let Some(line) = describe_unprotected_tables(project, &database.url, &config.database).await
+    {
+        eprintln!("{line}");
     }
     database.close().await?;
     applied

@@ -28,9 +28,10 @@ use crate::{database, logging, project_schema};
 pub(super) const RESET_HELP: &str =
     "Delete the embedded database with all its data, and create it again from migrations and seed files
 
-The keys are kept, and what `basalt db upgrade` has kept. A server that uses the database must be stopped first. The
-command asks before it deletes accounts, orders, submissions, messages that wait, objects of the storage or rows of the project's
-own tables that its files do not make again, and says how many, or a database in another data folder than .basalt.";
+The keys are kept, with what `basalt keys` has changed, and what `basalt db upgrade` has kept. A server that uses the database
+must be stopped first. The command asks before it deletes accounts, orders, submissions, messages that wait, objects of the
+storage or rows of the project's own tables that its files do not make again, and says how many, or a database in another data
+folder than .basalt.";
 
 const EXAMPLES: &str = "Examples:
   basalt db reset
@@ -48,6 +49,18 @@ const CONTENTS: [(&str, &str, &str, &str); 6] = [
     ("basalt.outbox", "sent_at IS NULL AND failed_at IS NULL", "a message that waits", "messages that wait"),
     ("storage.objects", "true", "a stored object", "stored objects"),
 ];
+
+/// A stored key set of `basalt keys`: name, version and sealed keys.
+type StoredKeySet = (String, i64, String);
+
+/// What a database has before it is deleted.
+#[derive(Debug, Default)]
+struct Found {
+    /// What would be missed; `None` if it cannot be counted.
+    contents: Option<Vec<String>>,
+    /// The key sets of `basalt keys`; `None` if they cannot be read.
+    key_sets: Option<Vec<StoredKeySet>>,
+}
 
 /// The most tables that are named.
 const MAX_NAMED_TABLES: usize = 5;
@@ -87,14 +100,30 @@ async fn reset(project: &Project, is_confirmed: bool) -> anyhow::Result<(Applied
     project_schema::SchemaFiles::read(project)?;
     // The lock of the folder is held by a running server.
     let mut folder = DataFolder::open(&project.data)?;
-    if !is_confirmed && EmbeddedPostgres::find_cluster(folder.path()).is_some() {
-        let (contents, locked) = Box::pin(list_contents(project, folder, config.clone())).await?;
-        ask(project, contents.as_deref())?;
+    let mut key_sets = Vec::new();
+    if EmbeddedPostgres::find_cluster(folder.path()).is_some() {
+        let (found, locked) = Box::pin(inspect(project, folder, config.clone(), !is_confirmed)).await?;
+        if !is_confirmed {
+            ask(project, found.contents.as_deref())?;
+        }
+        if found.key_sets.is_none() {
+            tracing::warn!(
+                "the keys of `basalt keys` cannot be read and are deleted with the database: the keys of the configuration are \
+                 accepted again, retired ones included"
+            );
+        }
+        key_sets = found.key_sets.unwrap_or_default();
         folder = locked;
     }
     EmbeddedPostgres::remove(folder.path())?;
     let database = Box::pin(ProjectDatabase::start(project, folder, &mut config)).await?;
-    let applied = project_schema::apply(project, &database.url, &config.database, &config.policy.hooks).await;
+    let kept = write_key_sets(&database.url, &key_sets).await.context(
+        "the keys of `basalt keys` were not kept: the keys of the configuration are accepted again, retired ones included",
+    );
+    let applied = match kept {
+        Ok(()) => project_schema::apply(project, &database.url, &config.database, &config.policy.hooks).await,
+        Err(error) => Err(error),
+    };
     database.close().await?;
     applied
 }
@@ -113,23 +142,58 @@ fn ask(project: &Project, contents: Option<&[String]>) -> anyhow::Result<()> {
     confirm(false, &question, &format!("the database of {folder}{contents} was not deleted"))
 }
 
-/// Returns what the database contains, or `None` if it cannot be used, with the locked folder.
-async fn list_contents(
+/// Returns what the database has, with the locked folder; nothing if it cannot be used. Its contents are counted if they are
+/// asked for.
+async fn inspect(
     project: &Project,
     folder: DataFolder,
     mut config: Config,
-) -> anyhow::Result<(Option<Vec<String>>, DataFolder)> {
-    let (contents, folder) = match Box::pin(ProjectDatabase::start(project, folder, &mut config)).await {
+    counts: bool,
+) -> anyhow::Result<(Found, DataFolder)> {
+    let warn = |error: &anyhow::Error| tracing::warn!(error = %format!("{error:#}"), "reading the database failed");
+    let mut found = Found::default();
+    let folder = match Box::pin(ProjectDatabase::start(project, folder, &mut config)).await {
         Ok(database) => {
-            let contents = read_contents(project, &config, &database.url).await;
-            (contents, database.close().await?)
+            if counts {
+                found.contents = read_contents(project, &config, &database.url).await.inspect_err(warn).ok();
+            }
+            found.key_sets = read_key_sets(&database.url).await.inspect_err(warn).ok();
+            database.close().await?
         }
-        Err(error) => (Err(error), None),
+        Err(error) => {
+            warn(&error);
+            None
+        }
     };
     let folder = folder.map_or_else(|| DataFolder::open(&project.data), Ok)?;
-    let contents =
-        contents.inspect_err(|error| tracing::warn!(error = %format!("{error:#}"), "counting the contents failed"));
-    Ok((contents.ok(), folder))
+    Ok((found, folder))
+}
+
+/// Reads the key sets of `basalt keys`.
+async fn read_key_sets(url: &str) -> anyhow::Result<Vec<StoredKeySet>> {
+    let settings = DatabaseSettings { url: Secret::from(url), ..DatabaseSettings::default() };
+    let pool = database::build_migration_pool(&settings).await?;
+    let read = sqlx::query_as("SELECT name, version, sealed FROM basalt.key_sets").persistent(false);
+    let key_sets = read.fetch_all(&pool).await.context("reading basalt.key_sets");
+    pool.close().await;
+    key_sets
+}
+
+/// Writes the key sets of `basalt keys` into a new database.
+async fn write_key_sets(url: &str, key_sets: &[StoredKeySet]) -> anyhow::Result<()> {
+    const INSERT: &str = "INSERT INTO basalt.key_sets (name, version, sealed) VALUES ($1, $2, $3)";
+    if key_sets.is_empty() {
+        return Ok(());
+    }
+    let settings = DatabaseSettings { url: Secret::from(url), ..DatabaseSettings::default() };
+    let pool = database::build_migration_pool(&settings).await?;
+    let mut outcome = Ok(());
+    for (name, version, sealed) in key_sets {
+        let insert = sqlx::query(INSERT).persistent(false).bind(name).bind(version).bind(sealed);
+        outcome = outcome.and(insert.execute(&pool).await.map(drop));
+    }
+    pool.close().await;
+    outcome.context("writing basalt.key_sets")
 }
 
 /// Counts what would be missed.

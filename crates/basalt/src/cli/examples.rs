@@ -128,7 +128,12 @@ pub(super) const EXAMPLES: &[(&str, &str)] = &[
     ),
     ("orders list", "Example:\n  basalt orders list --state paid --json"),
     ("orders show", "Example:\n  basalt orders show 17 --json"),
-    ("orders resend", "Example:\n  basalt orders resend 17"),
+    (
+        "orders resend",
+        "Examples:
+  basalt orders resend 17
+  basalt orders resend 17 --email ada@example.com",
+    ),
     ("orders refund", "Example:\n  basalt orders refund 17"),
     ("orders export", "Example:\n  basalt orders export orders.csv"),
     ("submissions list", "Example:\n  basalt submissions list --status new"),

@@ -4,9 +4,9 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use clap::Args;
-use reqwest::{Client, StatusCode};
+use reqwest::{Client, StatusCode, Url};
 
 use super::process::build_runtime;
 use crate::project::{Project, ProjectArguments};
@@ -32,7 +32,11 @@ pub(super) struct HealthcheckArguments {
 /// Prints the state of the server; exit status 0 if it is ready, otherwise 1.
 pub(super) fn run(arguments: &HealthcheckArguments) -> anyhow::Result<ExitCode> {
     let url = match &arguments.url {
-        Some(url) => url.trim_end_matches('/').to_owned(),
+        Some(url) => {
+            let parsed = Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+            ensure!(parsed.is_some(), "--url {url:?} is no URL of a server, such as http://127.0.0.1:54321");
+            url.trim_end_matches('/').to_owned()
+        }
         None => find_url(&arguments.project)?,
     };
     // The certificate is that of the public name, and the request carries nothing secret.

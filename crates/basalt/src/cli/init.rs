@@ -9,6 +9,9 @@ use clap::Args;
 
 use crate::project_layout::SUPABASE_FOLDER;
 
+/// The folder of keys and database, beside the configuration.
+const DATA_FOLDER: &str = ".basalt";
+
 /// The configuration, in which `PROJECT` is the name of the project.
 const TEMPLATE: &str = include_str!("init.toml");
 /// The site of an application beside the server, and that of the shop, which is the server itself.
@@ -62,8 +65,25 @@ pub(super) fn run(arguments: &InitArguments) -> anyhow::Result<()> {
         text = text.replace(APPLICATION_SITE, SHOP_SITE) + SHOP;
     }
     file.write_all(text.as_bytes()).with_context(|| format!("writing {}", path.display()))?;
-    writeln!(std::io::stdout(), "Wrote {}. `basalt serve` starts the server.", path.display())?;
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "Wrote {}. `basalt serve` starts the server.", path.display())?;
+    if let Some(line) = describe_other_data_folder(path) {
+        writeln!(out, "{line}")?;
+    }
     Ok(())
+}
+
+/// Describes what to do with the keys and the database of a server that was started here without a configuration.
+fn describe_other_data_folder(config: &Path) -> Option<String> {
+    let own = config.with_file_name(DATA_FOLDER);
+    let is_left_behind = Path::new(DATA_FOLDER).is_dir() && !own.exists();
+    is_left_behind.then(|| {
+        let own = own.display();
+        format!(
+            "{DATA_FOLDER} has the database and keys of earlier starts, and from now on they are in {own}, which is new. To keep those of \
+             {DATA_FOLDER}, stop the server and move the folder before the next start: mv {DATA_FOLDER} {own}"
+        )
+    })
 }
 
 /// Returns the name of the project's folder with the characters that the CLI allows.

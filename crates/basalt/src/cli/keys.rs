@@ -13,7 +13,7 @@ use platform::entropy::Entropy;
 use serde_json::{Value, json};
 
 use super::process::build_runtime;
-use crate::key_commands::ProjectKeys;
+use crate::key_commands::{ProjectKeys, Retirement};
 use crate::keys::{
     JwkList, KeyKind, KeyState, ManagedKey, SigningAlgorithm, check_private_part, describe, generate_signing_key,
     print_keys,
@@ -31,8 +31,9 @@ const EXAMPLES: &str = "Example of a rotation, which has four steps; sessions co
   basalt keys retire ID           when access tokens of the old key have expired: it is no longer accepted
   basalt keys list
 
-Running servers take up each step within seconds, and a step waits for all of them. API keys (publishable, secret) rotate
-in the same way. For `basalt gotrue` each step prints the next value of GOTRUE_JWT_KEYS, to be set on all servers:
+Running servers take up each step within seconds: `rotate` first waits until all of them accept the key, and `retire` ends when
+all of them refuse it. API keys (publishable, secret) rotate in the same way. For `basalt gotrue` each step prints the next value
+of GOTRUE_JWT_KEYS, to be set on all servers:
 
   basalt keys --gotrue add signing > keys.json
   GOTRUE_JWT_KEYS_FILE=keys.json basalt keys --gotrue rotate signing";
@@ -146,11 +147,16 @@ async fn change_project(keys: &mut ProjectKeys, action: &KeysAction, is_json: bo
             report(is_json, &json!({ "current": current, "previous": previous }), &text)
         }
         KeysAction::Retire { id, now } => {
-            let warning = keys.retire(id, *now).await?;
+            let Retirement { warning, is_refused } = keys.retire(id, *now).await?;
             if let Some(warning) = &warning {
                 eprintln!("basalt: {warning}");
             }
-            report(is_json, &json!({ "retired": id, "warning": warning }), &format!("{id} is no longer accepted"))
+            let text = if is_refused {
+                format!("{id} is no longer accepted")
+            } else {
+                format!("{id} is retired, but a running server has not confirmed that it refuses the key: see its log")
+            };
+            report(is_json, &json!({ "retired": id, "warning": warning, "is_refused": is_refused }), &text)
         }
     }
 }

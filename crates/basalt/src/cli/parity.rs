@@ -12,7 +12,7 @@ use super::process::build_runtime;
 use crate::config_file::LogFormat;
 use crate::parity::{Report, Source, inspect_database, read_source, write_json, write_text};
 use crate::project::{Project, ProjectArguments};
-use crate::scratch_database::{ScratchOutcome, try_project};
+use crate::scratch_database::{ScratchOutcome, TriedFiles, try_project};
 use crate::{api_keys, logging};
 
 /// The long help of the command.
@@ -83,10 +83,11 @@ async fn add_skipped_statements(config: &Path, report: &mut Report) -> anyhow::R
         return Ok(());
     };
     match try_project(&project, &config.policy.hooks).await {
-        Ok(ScratchOutcome::Applied(found)) if found.is_incomplete() || !found.missing_functions.is_empty() => {
-            report.skipped = found.lines(true);
+        Ok(ScratchOutcome::Applied(TriedFiles { report: found, .. })) => {
+            let is_incomplete = found.is_incomplete() || !found.missing_functions.is_empty();
+            let lines = if is_incomplete { &mut report.skipped } else { &mut report.warnings };
+            lines.extend(found.lines(true));
         }
-        Ok(ScratchOutcome::Applied(found)) => report.warnings.extend(found.lines(true)),
         Ok(ScratchOutcome::NoFiles) => {}
         Ok(ScratchOutcome::NoPostgres) => {
             report.unread.push("the files of the project were not tried: there is no PostgreSQL here".to_owned());

@@ -18,6 +18,28 @@ use crate::served_apis::ServedApis;
 /// The exit status if no server runs.
 const NOT_RUNNING: u8 = 3;
 
+/// The names of `--override-name` in the Supabase CLI; a server does not have the values of all.
+const CLI_NAMES: [&str; 18] = [
+    "api.url",
+    "api.rest_url",
+    "api.graphql_url",
+    "api.storage_s3_url",
+    "api.mcp_url",
+    "api.functions_url",
+    "db.url",
+    "studio.url",
+    "inbucket.url",
+    "mailpit.url",
+    "auth.publishable_key",
+    "auth.secret_key",
+    "auth.jwt_secret",
+    "auth.anon_key",
+    "auth.service_role_key",
+    "storage.s3_access_key_id",
+    "storage.s3_secret_access_key",
+    "storage.s3_region",
+];
+
 /// The arguments of `basalt status`.
 #[derive(Debug, Args)]
 pub(super) struct StatusArguments {
@@ -102,6 +124,9 @@ fn rename_variables(variables: &[CliVariable<'_>], overrides: &[String]) -> anyh
         let Some((path, name)) = text.split_once('=').filter(|(_, name)| is_variable_name(name)) else {
             bail!("--override-name {text:?}: write it as NAME=VARIABLE, for example api.url=VITE_SUPABASE_URL");
         };
+        if !CLI_NAMES.contains(&path) {
+            bail!("--override-name {text:?}: {path} is not known; known are {}", CLI_NAMES.join(", "));
+        }
         names.insert(path, name);
     }
     let renamed = |variable: &CliVariable<'_>| {
@@ -172,7 +197,7 @@ mod tests {
         let renamed = rename_variables(&VARIABLES, &["api.url=VITE_SUPABASE_URL".to_owned()]).expect("variables");
         assert_eq!(renamed["VITE_SUPABASE_URL"], "http://127.0.0.1:54321");
         assert!(!renamed.contains_key("API_URL"));
-        for wrong in ["api.url", "api.url=", "api.url=A B", "api.url=1A"] {
+        for wrong in ["api.url", "api.url=", "api.url=A B", "api.url=1A", "foo.bar=XX"] {
             assert!(rename_variables(&VARIABLES, &[wrong.to_owned()]).is_err(), "{wrong}");
         }
     }

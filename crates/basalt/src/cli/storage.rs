@@ -137,6 +137,9 @@ fn describe(error: &Error) -> anyhow::Error {
 
 fn run_seed(arguments: &ProjectArguments) -> anyhow::Result<ExitCode> {
     let project = Project::load(arguments)?;
+    for notice in project.file.missing_objects() {
+        eprintln!("basalt: {notice}");
+    }
     let seeds = project_storage::seeds(&project);
     let seeded = build_runtime()?.block_on(async {
         let storage = open_project(&project)?;

@@ -4,7 +4,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::keys::{self, KeyUsage, UNSUPPORTED_TABLES};
-use super::read::is_service_requested;
+use super::read::{is_service_requested, parse_document};
 use super::suggestion::suggest_name;
 use crate::problem::{Problem, line_number};
 
@@ -37,12 +37,8 @@ pub(crate) struct FileKey {
 ///
 /// # Errors
 /// The text is not TOML.
-pub(crate) fn list_keys(text: &str) -> Result<Vec<FileKey>, Problem> {
-    let (document, errors) = DeTable::parse_recoverable(text);
-    if let Some(error) = errors.first() {
-        let line = error.span().map(|span| line_number(text, &span));
-        return Err(Problem { line, text: format!("this is not TOML: {}", error.message()) });
-    }
+pub(crate) fn list_keys(text: &str) -> Result<Vec<FileKey>, Vec<Problem>> {
+    let document = parse_document(text)?;
     let mut inventory = Inventory { text, path: Vec::new(), keys: Vec::new() };
     inventory.list_table(document.get_ref());
     inventory.keys.sort_by_key(|key| key.line);

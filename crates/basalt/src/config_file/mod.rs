@@ -53,6 +53,7 @@ pub(crate) use submissions::WebhookAddress;
 
 use crate::problem::{Problem, locate};
 use read::{Environment, UnknownKey, Value, Values};
+use storage::BucketSettings;
 
 /// The default port of the Supabase CLI.
 const DEFAULT_PORT: u16 = 54_321;
@@ -236,7 +237,22 @@ impl ConfigFile {
             Notice::warning(locate(secret.line, "auth.jwt_secret"), text)
         }));
         notices.extend(self.expected_failures());
+        notices.extend(self.missing_objects());
         notices
+    }
+
+    /// Returns a notice for each bucket whose `objects_path` names no folder.
+    pub(crate) fn missing_objects(&self) -> Vec<Notice> {
+        let folder = self.path.parent().unwrap_or(Path::new(""));
+        let describe = |bucket: &BucketSettings| {
+            let path = bucket.objects_path.as_ref().filter(|path| !folder.join(path).is_dir())?;
+            let key = format!("storage.buckets.{}.objects_path", bucket.name);
+            let line = self.values.get(&key).and_then(|value| value.line);
+            let text = format!("there is no folder {path}, so that nothing is uploaded into the bucket");
+            Some(Notice::warning(locate(line, &key), text))
+        };
+        let storage = &self.basalt.storage;
+        storage.buckets.iter().filter(|_| storage.is_enabled).filter_map(describe).collect()
     }
 
     /// Returns the names of keys that are not known and have no effect.

@@ -174,17 +174,26 @@ fn is_enabled_by_default(table: &[String]) -> bool {
 /// # Errors
 /// The text is not TOML.
 pub(super) fn read(text: &str, environment: &Environment<'_>) -> Result<(Values, Vec<Problem>), Vec<Problem>> {
-    let (document, errors) = DeTable::parse_recoverable(text);
-    if !errors.is_empty() {
-        let problem = |error: &toml::de::Error| Problem {
-            line: error.span().map(|span| line_number(text, &span)),
-            text: format!("this is not TOML: {}", error.message()),
-        };
-        return Err(errors.iter().map(problem).collect());
-    }
+    let document = parse_document(text)?;
     let mut reader = Reader { text, environment, values: Values::default(), problems: Vec::new(), path: Vec::new() };
     reader.read_table(document.get_ref());
     Ok((reader.values, reader.problems))
+}
+
+/// Parses the text.
+///
+/// # Errors
+/// The first problem of each line that is not TOML: others of the same line follow from it.
+pub(super) fn parse_document(text: &str) -> Result<Spanned<DeTable<'_>>, Vec<Problem>> {
+    let (document, errors) = DeTable::parse_recoverable(text);
+    let mut problems: Vec<Problem> = Vec::new();
+    for error in &errors {
+        let line = error.span().map(|span| line_number(text, &span));
+        if problems.iter().all(|earlier| earlier.line != line) {
+            problems.push(Problem { line, text: format!("this is not TOML: {}", error.message()) });
+        }
+    }
+    if problems.is_empty() { Ok(document) } else { Err(problems) }
 }
 
 struct Reader<'a> {

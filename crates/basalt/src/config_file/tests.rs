@@ -171,6 +171,9 @@ fn missing_keys_have_the_line_of_their_table() {
 fn invalid_toml_is_reported_with_line() {
     let problems = read("[auth]\nsite_url = \n").expect_err("problems");
     assert!(problems[0].starts_with("line 2: this is not TOML: "), "{problems:?}");
+    // It is not closed, and a key of that name is there already.
+    let problems = read("[auth]\n[auth\n").expect_err("a problem");
+    assert_eq!(problems.len(), 1, "{problems:?}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::extract::Request;
 use axum::response::Response;
 use foundation::html::escape_html;
+use foundation::time::{Time, format_minutes};
 use http::{Method, StatusCode};
 use platform::explanation::{EXPLANATION_PATH, ExplanationStore};
 use serde_json::Value;
@@ -87,16 +88,29 @@ fn format_list(explanations: &[Arc<str>], token: &str, header: &str) -> String {
         let Ok(shown) = serde_json::from_str::<Value>(explanation) else { continue };
         let _ = writeln!(
             page,
-            "<article>\n<h2><a href=\"explain/{}{token}\">{} {}</a></h2>\n<p class=\"to\">{} · {}</p>\n<p>{}</p>\n</article>",
+            "<article>\n<h2><a href=\"explain/{}{token}\">{} {}</a></h2>\n<p class=\"to\">{} · {}</p>\n{}</article>",
             shown_text(&shown["id"]),
             shown_text(&shown["request"]["method"]),
             shown_text(&shown["request"]["path"]),
-            shown_text(&shown["at"]),
+            shown_time(&shown["at"]),
             shown_text(&title_of(&shown)),
-            shown_text(&shown["decision"]["reason"]),
+            shown_cause(&shown),
         );
     }
     page
+}
+
+/// The reason of the decision, else the message to the client, as a paragraph.
+fn shown_cause(explanation: &Value) -> String {
+    let texts = [&explanation["decision"]["reason"], &explanation["message"]];
+    let text = texts.into_iter().filter_map(Value::as_str).find(|text| !text.is_empty());
+    text.map(|text| format!("<p>{}</p>\n", escape_html(text))).unwrap_or_default()
+}
+
+/// A time as people read it.
+fn shown_time(value: &Value) -> String {
+    let time: Option<Time> = value.as_str().and_then(|text| text.parse().ok());
+    time.map_or_else(|| shown_text(value), format_minutes)
 }
 
 /// The error code, else the name of the decision.
@@ -231,14 +245,17 @@ mod tests {
     #[tokio::test]
     async fn explanation_is_a_page_and_json() {
         let store = ExplanationStore::new("http://localhost", "x");
+        store.insert(json!({"at": "2026-11-30T18:52:18.525900231+00:00", "request": {"status": 404}, "decision": {"reason": null}}));
+        let (_, list) = page(&store, "/_dev/explain").await;
+        assert!(list.contains("<p class=\"to\">2026-11-30 18:52 UTC · 404</p>\n</article>"), "{list}");
         store.insert(json!({"code": "some_code", "setting": {"name": "auth.a", "file": "config.toml", "line": 7}}));
-        let (_, text) = page(&store, "/_dev/explain/x1").await;
+        let (_, text) = page(&store, "/_dev/explain/x2").await;
         assert!(text.contains("<code>auth.a</code> in config.toml, line 7"), "{text}");
-        let (_, text) = page(&store, "/_dev/explain/x1.json").await;
+        let (_, text) = page(&store, "/_dev/explain/x2.json").await;
         assert_eq!(serde_json::from_str::<Value>(&text).expect("JSON")["code"], "some_code");
         let (_, text) = page(&store, "/_dev/explain.json").await;
-        assert_eq!(serde_json::from_str::<Value>(&text).expect("JSON")["explanations"][0]["id"], "x1");
-        assert_eq!(page(&store, "/_dev/explain/x2").await.0, 404);
+        assert_eq!(serde_json::from_str::<Value>(&text).expect("JSON")["explanations"][0]["id"], "x2");
+        assert_eq!(page(&store, "/_dev/explain/x3").await.0, 404);
         assert_eq!(page(&store, "/_dev/explain/style.css").await.0, 200);
     }
 }

@@ -34,9 +34,9 @@ const MAX_BODY_BYTES: usize = 64 * 1024;
 /// The maximum number of characters of a snippet.
 const SNIPPET_LENGTH: usize = 160;
 /// The response for a path below `/_dev` that is no page.
-const NO_SUCH_PAGE: &str = "There is no such page. /_dev/inbox has the messages, /_dev/explain the refused requests; /_dev/payment is \
-                            there with [basalt.shop], /_dev/consent with [auth.oauth_server] enabled, and /_dev/provider/NAME with \
-                            [basalt.provider] stands_in_for.\n";
+const NO_SUCH_PAGE: &str = "There is no such page. /_dev lists the pages of this server. Others are there after a start with [basalt.shop] \
+                            (/_dev/payment), [auth.oauth_server] enabled (/_dev/consent) or [basalt.provider] stands_in_for \
+                            (/_dev/provider).\n";
 /// The path of the message API.
 const MESSAGES: &str = "/_dev/messages";
 

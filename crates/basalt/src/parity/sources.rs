@@ -114,7 +114,7 @@ fn report_config_file(path: &Path) -> anyhow::Result<Report> {
     let arguments = ProjectArguments { config: Some(path.to_owned()), data: None };
     let (project, problems) = Project::inspect(&arguments)?;
     let text = project.layout.read_config()?;
-    let listed = list_keys(&text).map_err(|problem| anyhow::anyhow!("{}: {problem}", path.display()))?;
+    let listed = list_keys(&text).map_err(|problems| project.config_error(problems))?;
     let lookup = |name: &str| listed.iter().find(|key| key.path == name).map(|key| key.text.clone());
     let has_upstream = |name: &str| {
         let service = Service::ALL.iter().find(|service| service.name() == name);

@@ -26,8 +26,8 @@ pub(crate) struct SchemaFiles {
     pub schema: ProjectSchema,
     /// Names and patterns without effect.
     pub notices: Vec<Notice>,
-    /// The number of SQL files beside the migrations whose names are none of a migration.
-    pub left_out: usize,
+    /// The SQL files beside the migrations whose names are none of a migration.
+    pub left_out: Option<Notice>,
 }
 
 impl SchemaFiles {
@@ -98,8 +98,7 @@ impl SchemaFiles {
             let file = reader.read(&path)?;
             self.schema.migrations.push(ProjectMigration { version: version.to_owned(), name: rest.to_owned(), file });
         }
-        self.left_out = left_out.len();
-        self.notices.extend(describe_left_out(&left_out, &reader.shown(folder)));
+        self.left_out = describe_left_out(&left_out, &reader.shown(folder));
         if self.schema.migrations.len() > MAX_FILES {
             bail!("{} has more than {MAX_FILES} migrations", folder.display());
         }

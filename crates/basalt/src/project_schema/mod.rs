@@ -84,7 +84,8 @@ pub(crate) async fn apply_files(
     let mut applied = outcome?;
     log_applied_files(&applied);
     let skipped = std::mem::take(&mut applied.skipped);
-    Ok((applied, ProjectReport { skipped, missing_functions: missing_functions?, left_out: files.left_out }))
+    let left_out = files.left_out.clone();
+    Ok((applied, ProjectReport { skipped, missing_functions: missing_functions?, left_out }))
 }
 
 /// Creates what a local Supabase database has beside the schemas of the auth server.
@@ -124,23 +125,21 @@ fn log_applied_files(applied: &AppliedFiles) {
     for file in &applied.ran {
         tracing::info!(file, "applied a file of the project");
     }
+    for completed in &applied.completed {
+        let (file, statements) = (&completed.path, completed.statements);
+        tracing::info!(file, statements, "ran statements of a migration that had not run before");
+    }
+    for file in &applied.changed_migrations {
+        tracing::warn!(
+            file,
+            "the migration was changed after it ran, and does not run again: write a new migration, or recreate the database with \
+             `basalt db reset`"
+        );
+    }
     for file in &applied.changed_seeds {
         tracing::warn!(file, "the seed file was changed after it ran: `basalt db reset` runs it again");
     }
     for version in &applied.missing_versions {
         tracing::warn!(version, "the database has a migration without a file");
-    }
-    for skipped in &applied.skipped {
-        let (file, line, reason) = (&skipped.path, skipped.line, skipped.reason.as_str());
-        if skipped.is_note {
-            tracing::info!(
-                file,
-                line,
-                reason,
-                "left out or changed a statement that nothing else of the project needs"
-            );
-        } else {
-            tracing::warn!(file, line, reason, "skipped a statement of the project");
-        }
     }
 }

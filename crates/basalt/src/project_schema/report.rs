@@ -9,6 +9,9 @@ use platform::store::migrate::SkippedStatement;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::logging::log_notices;
+use crate::plural::format_count;
+
 /// The exit status of a test run on a database that lacks statements of the project.
 pub(crate) const INCOMPLETE_STATUS: u8 = 4;
 /// The largest number of statements in a text for a terminal.
@@ -25,8 +28,8 @@ pub(crate) struct ProjectReport {
     pub skipped: Vec<SkippedStatement>,
     /// Hooks whose functions do not exist.
     pub missing_functions: Vec<Notice>,
-    /// The number of SQL files beside the migrations that were left out for their names.
-    pub left_out: usize,
+    /// The SQL files beside the migrations that were left out for their names.
+    pub left_out: Option<Notice>,
 }
 
 /// A skipped statement in JSON.
@@ -49,6 +52,24 @@ impl ProjectReport {
     /// Returns whether the project may work differently than on Supabase.
     pub(crate) fn is_incomplete(&self) -> bool {
         self.skipped.iter().any(|skipped| !skipped.is_note)
+    }
+
+    /// Logs the statements that were skipped and the files that were left out, for a server.
+    pub(crate) fn log(&self) {
+        for skipped in &self.skipped {
+            let (file, line, reason) = (&skipped.path, skipped.line, skipped.reason.as_str());
+            if skipped.is_note {
+                tracing::info!(
+                    file,
+                    line,
+                    reason,
+                    "left out or changed a statement that nothing else of the project needs"
+                );
+            } else {
+                tracing::warn!(file, line, reason, "skipped a statement of the project");
+            }
+        }
+        log_notices(self.left_out.as_slice());
     }
 
     /// Returns the skipped statements for JSON.
@@ -116,21 +137,38 @@ impl ProjectReport {
                     lines.push(format!("  and {more} more{}: `basalt check --all` lists them", cause.describe()));
                 }
             }
-            sections.push((format!("{} {title}", list.len()), lines));
+            sections.push((title, lines));
         }
         sections
     }
 
     /// Returns the skipped statements that restrict access, the others and the notes, each with a title.
-    fn lists(&self) -> [(Vec<&SkippedStatement>, &'static str); 3] {
+    fn lists(&self) -> [(Vec<&SkippedStatement>, String); 3] {
         let (notes, skipped): (Vec<_>, Vec<_>) = self.skipped.iter().partition(|skipped| skipped.is_note);
         let (restricting, others): (Vec<&SkippedStatement>, Vec<_>) =
             skipped.into_iter().partition(|skipped| skipped.restricts_access());
-        [
-            (restricting, "statements that restrict access were skipped, without which roles may do more:"),
-            (others, "statements of the project were skipped; the rest was applied:"),
-            (notes, "statements were left out or changed that nothing else of the project needs:"),
-        ]
+        let title = |list: &[&SkippedStatement], one: &str, several: &str| {
+            format!("{} {}", format_count(list.len(), "statement"), if list.len() == 1 { one } else { several })
+        };
+        let titles = [
+            title(
+                &restricting,
+                "that restricts access was skipped, without which roles may do more:",
+                "that restrict access were skipped, without which roles may do more:",
+            ),
+            title(
+                &others,
+                "of the project was skipped; the rest was applied:",
+                "of the project were skipped; the rest was applied:",
+            ),
+            title(
+                &notes,
+                "was left out or changed that nothing else of the project needs:",
+                "were left out or changed that nothing else of the project needs:",
+            ),
+        ];
+        let [first, second, third] = titles;
+        [(restricting, first), (others, second), (notes, third)]
     }
 
     /// Names the command for extensions if a statement failed without one: only these have a remedy.
@@ -146,7 +184,7 @@ impl ProjectReport {
             if list.is_empty() {
                 continue;
             }
-            let _ = writeln!(text, "{} {title}", list.len());
+            let _ = writeln!(text, "{title}");
             for skipped in list.iter().take(MAX_SHOWN) {
                 let _ = writeln!(text, "  {}", format_skipped(skipped, &mut remedies));
             }
@@ -157,14 +195,7 @@ impl ProjectReport {
         if let Some(pointer) = self.extensions_pointer() {
             let _ = writeln!(text, "{pointer}");
         }
-        if self.left_out > 0 {
-            let _ = writeln!(
-                text,
-                "{} files of the migrations were left out: their names are not <version>_<name>.sql",
-                self.left_out
-            );
-        }
-        for notice in &self.missing_functions {
+        for notice in self.left_out.iter().chain(&self.missing_functions) {
             let _ = writeln!(text, "{notice}");
         }
         text
@@ -270,17 +301,16 @@ mod tests {
         let text = report.to_text();
         let line = "  supabase/migrations/1_a.sql:3: relation \"t\" does not exist [without policy p on t]";
         assert!(
-            text.starts_with("1 statements of the project were skipped; the rest was applied:\n")
-                && text.contains(line)
+            text.starts_with("1 statement of the project was skipped; the rest was applied:\n") && text.contains(line)
         );
         let titled = report.titled_lines(false);
         assert_eq!(titled.len(), 4, "{titled:?}");
         assert!(titled[0].ends_with("the rest was applied:") && titled[1] == line, "{titled:?}");
         assert!(
-            titled[2].starts_with("1 statements were left out") && titled[3].starts_with("  supabase/"),
+            titled[2].starts_with("1 statement was left out") && titled[3].starts_with("  supabase/"),
             "{titled:?}"
         );
-        assert!(text.contains("\n1 statements were left out or changed") && report.is_incomplete());
+        assert!(text.contains("\n1 statement was left out or changed") && report.is_incomplete());
         assert_eq!(report.readiness_details(false), Some(json!({ "skipped_statements": 1 })));
         assert_eq!(report.readiness_details(true).expect("details")["skipped"][0]["line"], 3);
         let notes = ProjectReport { skipped: vec![skipped(9, true)], ..ProjectReport::default() };
@@ -288,9 +318,11 @@ mod tests {
     }
 
     #[test]
-    fn files_that_were_left_out_are_counted() {
-        let report = ProjectReport { left_out: 83, ..ProjectReport::default() };
-        assert!(report.to_text().starts_with("83 files of the migrations were left out") && !report.is_incomplete());
+    fn files_that_were_left_out_are_named() {
+        let left_out = Some(Notice::warning("supabase/migrations", "83 files are left out"));
+        let report = ProjectReport { left_out, ..ProjectReport::default() };
+        assert_eq!(report.to_text(), "supabase/migrations: 83 files are left out\n");
+        assert!(!report.is_incomplete());
     }
 
     #[test]

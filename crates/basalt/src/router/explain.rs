@@ -8,13 +8,17 @@ use foundation::explanation::DecisionRecord;
 use gotrue_rs::app::App;
 use gotrue_rules::domain::explanation::tokens::explain_token;
 use http::Method;
-use http_edge::request::{REQUEST_ID, cors};
+use http_edge::request::{REQUEST_ID, cors, requested_path};
 use platform::explanation::{self, EdgeRefusal, ExplainedRequest, RefusedResponse, insert_link};
 use postgrest_rs::error::Error;
 use postgrest_rs::service::explanation::{Cause, Explanation, Policy};
 use storage_rs::error::policy_refusal::PolicyRefusal;
 
 use crate::api_keys::{PresentedKey, SECRET_PREFIX};
+
+/// What API keys look like that are none.
+const EMPTY_KEY: &str = "empty key";
+const UNKNOWN_KEY: &str = "unknown form of key";
 
 /// Explains refusals of the router by the settings of the auth API.
 #[derive(Default)]
@@ -56,7 +60,14 @@ impl RouterExplanations {
             let reason = app.keys.verify(text, now).err().map(|error| error.to_string());
             explain_token(text, &reason.unwrap_or_default(), now)
         } else {
-            DecisionRecord::refused("api_key.invalid", format!("The {kind} in {place} is not one of this server."))
+            let reason = match kind {
+                EMPTY_KEY => format!("There is nothing in {place}."),
+                UNKNOWN_KEY => {
+                    format!("What is in {place} is no API key: neither a publishable key, a secret key nor a token.")
+                }
+                kind => format!("The {kind} in {place} is not one of this server."),
+            };
+            DecisionRecord::refused("api_key.invalid", reason)
                 .with_value(kind)
                 .with_remedy("Send a key that `basalt status` prints; keys of another project are not valid here.")
         };
@@ -146,7 +157,7 @@ impl RouterExplanations {
         let refused = EdgeRefusal {
             id,
             method: request.method().as_str(),
-            path: request.uri().path(),
+            path: requested_path(request),
             status: response.status().as_u16(),
             code: None,
             message,
@@ -217,10 +228,10 @@ fn describe_error(error: &Error) -> DecisionRecord {
 /// Returns what an API key looks like.
 fn describe_kind(key: &str) -> &'static str {
     match key {
-        "" => "empty key",
+        "" => EMPTY_KEY,
         key if key.starts_with("sb_publishable_") => "publishable key",
         key if key.starts_with(SECRET_PREFIX) => "secret key",
         key if key.matches('.').count() == 2 => "token",
-        _ => "unknown form of key",
+        _ => UNKNOWN_KEY,
     }
 }

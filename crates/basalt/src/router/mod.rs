@@ -32,7 +32,8 @@ use http::Method;
 use http::header::{HOST, ORIGIN, STRICT_TRANSPORT_SECURITY};
 use http_edge::request::forwarded::replace_forwarded_headers;
 use http_edge::request::{
-    ClientAddress, REQUEST_ID, RequestId, RequestIdSource, ResolvedRequest, TrustedProxies, cors, is_same_origin,
+    ClientAddress, REQUEST_ID, RequestId, RequestIdSource, RequestedUri, ResolvedRequest, TrustedProxies, cors,
+    is_same_origin,
 };
 use orders::OrderService;
 use orders::http::{is_order_path, logged_path};
@@ -244,7 +245,8 @@ impl EdgeRouter {
         }
         let found = self.gateway.authenticate(&uri, request.headers_mut());
         let open = is_keyless_path(uri.path());
-        *request.uri_mut() = uri;
+        let requested = std::mem::replace(request.uri_mut(), uri);
+        request.extensions_mut().insert(RequestedUri(requested));
         if let Some(links) = self.links.as_ref().filter(|links| links.is_of(&request)) {
             // A form asks the API several times; other requests need not carry that much.
             return Box::pin(links.answer(&self.auth, request)).await;

@@ -118,13 +118,12 @@ pub(crate) fn describe_discarded_mail(project: &Project, config: &Config) -> Opt
     let site = &config.policy.site;
     let public = [("auth.site_url", &site.site_url), ("api.external_url", &site.external_url)];
     let cause = public.into_iter().find(|(_, url)| basalt.development_pages.is_none() && !is_loopback_url(url));
-    let cause = cause.map_or_else(String::new, |(key, url)| {
-        format!(
-            " because {key} is {url}, no address of this machine: for development set an address of it, such as \
-                 http://127.0.0.1:3000;"
-        )
-    });
-    Some(format!(
-        "mail is discarded{cause}: set [auth.email.smtp], or development_pages or an inbox token under [basalt]"
-    ))
+    let remedy = "set [auth.email.smtp], or development_pages or an inbox token under [basalt]";
+    Some(match cause {
+        None => format!("mail is discarded: {remedy}"),
+        Some((key, url)) => format!(
+            "mail is discarded because {key} is {url}, no address of this machine: {remedy}; for development set {key} to an \
+             address of this machine, such as http://127.0.0.1:3000"
+        ),
+    })
 }

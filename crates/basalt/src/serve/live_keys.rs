@@ -87,7 +87,7 @@ impl LiveKeys {
         (fingerprints, self.fingerprints.subscribe())
     }
 
-    /// Accepts the API keys of the latest set, and reports its digests; `app` has its signing keys.
+    /// Accepts the API keys of the latest set, and reports its digests and version; `app` has its signing keys.
     pub(super) fn publish(&self, config: &Config, app: &App) -> anyhow::Result<()> {
         let are_tokens_keys = !self.effective.is_secret_retired();
         let token = |role, configured: &str| {
@@ -104,6 +104,7 @@ impl LiveKeys {
         };
         self.live.replace(&self.effective.list_api_keys(), shown);
         drop(self.fingerprints(config));
+        self.update_status();
         Ok(())
     }
 
@@ -116,7 +117,6 @@ impl LiveKeys {
             Ok(Some(stored)) => {
                 self.version = stored.version;
                 self.effective = EffectiveKeys::new(&stored.keys, &self.configured);
-                self.update_status();
                 true
             }
             Err(error) => {
@@ -131,10 +131,14 @@ impl LiveKeys {
         self.version
     }
 
-    /// Shows the keys in `basalt status`.
+    /// Shows changed keys in `basalt status`, and their version to `basalt keys`, which waits for it.
     fn update_status(&self) {
         let Some(mut running) = RunningServer::read(&self.data) else { return };
+        if running.keys_version == Some(self.version) {
+            return;
+        }
         running.set_keys(&self.effective.shown());
+        running.keys_version = Some(self.version);
         if let Err(error) = running.write(&self.data) {
             tracing::debug!(%error, "the keys for `basalt status` could not be written");
         }

@@ -98,6 +98,8 @@ struct Announced {
     keys: Arc<ApiKeys>,
     /// The publishable key in the pages.
     page_key: Option<String>,
+    /// The version of the keys, if `basalt keys` can change them.
+    keys_version: Option<i64>,
     /// The address of the desk, if there is one.
     desk_url: Option<String>,
     /// The link that makes the first owner of the desk, if this start has created it.
@@ -245,8 +247,14 @@ impl Server {
         let is_external = matches!(source, DatabaseSource::External(_));
         let mut apis = ServedApis::find(&project, Some(&config), &keys.shown(), is_external);
         apis.mailpit_url.clone_from(&mailbox.url);
-        let announced =
-            Announced { keys: Arc::new(keys.shown()), page_key: keys.page_key(), desk_url, setup_link, apis };
+        let announced = Announced {
+            keys: Arc::new(keys.shown()),
+            page_key: keys.page_key(),
+            keys_version: Some(keys.version()),
+            desk_url,
+            setup_link,
+            apis,
+        };
         let reloading = Reloading {
             project,
             config: configured,
@@ -309,6 +317,7 @@ impl Server {
         running.set_keys(&self.announced.keys);
         running.apis = Some(self.announced.apis.clone());
         running.page_key.clone_from(&self.announced.page_key);
+        running.keys_version = self.announced.keys_version;
         running.write(self.folder.path()).context("writing into the data folder")?;
         let mut out = std::io::stdout().lock();
         writeln!(out, "{text}").and_then(|()| out.flush()).context("writing to standard output")
@@ -439,7 +448,9 @@ impl Joining<'_> {
         if let DatabaseSource::Embedded(_) = source {
             let hooks = &config.policy.hooks;
             let applied = project_schema::apply(project, &source.operator_url(), &config.database, hooks).await;
-            return applied.map(|(_, report)| Joined { tasks: Vec::new(), report });
+            let (_, report) = applied?;
+            report.log();
+            return Ok(Joined { tasks: Vec::new(), report });
         }
         let (fingerprints, later) = keys.fingerprints(config);
         let allow_differences = project.file.basalt.allow_differing_replicas;

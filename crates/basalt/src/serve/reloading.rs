@@ -190,6 +190,8 @@ impl Reloading {
     fn list_restart_settings(&self, project: &Project, config: &Config) -> Vec<&'static str> {
         let (before, now) = (&self.project.file, &project.file);
         let (old, new) = (&before.basalt, &now.basalt);
+        let lacks_consent_page =
+            |config: &Config| !self.has_consent_page && profiles::wants_consent_page(&config.policy);
         let is_other_key = |name: &str, key: &str| now.configured_key(name).is_some_and(|given| given != key);
         let keys = &self.keys;
         [
@@ -217,7 +219,12 @@ impl Reloading {
                 new.submission_jobs != old.submission_jobs
             }),
             ("[api] or [basalt.data_api]", new.data_api != old.data_api),
-            ("[storage] or [basalt.storage]", new.storage != old.storage),
+            ("[storage] or [basalt.storage]; `basalt storage seed` creates new buckets at once", {
+                new.storage != old.storage
+            }),
+            ("[auth.oauth_server], for the page /_dev/consent", {
+                lacks_consent_page(config) && !lacks_consent_page(&self.config)
+            }),
             ("[basalt.desk]", (new.has_desk, &new.desk_url) != (old.has_desk, &old.desk_url)),
             ("[basalt] demo_keys", new.has_demo_keys != old.has_demo_keys),
             ("[basalt] hsts_max_age", new.hsts_max_age != old.hsts_max_age),

@@ -31,7 +31,7 @@ use super::storage::RunningStorage;
 use super::submissions::{JobLifetime, start_jobs, submission_settings, template_titles, wait_for_shutdown};
 use crate::api_keys::{ApiKeyGateway, LiveApiKeys};
 use crate::app::SharedPorts;
-use crate::assets::Shop;
+use crate::assets::{ServedPaths, Shop};
 use crate::config_file::FunctionSettings;
 use crate::dev::consent;
 use crate::dev::{Access, DevelopmentPages, InboxPages, KeptMessages, MailPreview, ShopMails, UserPages};
@@ -152,8 +152,9 @@ impl Services {
         } else {
             upkeep::start(current.clone(), leases, closing.clone())
         };
+        let served = list_served_paths(project, data_api.is_some(), storage.is_some(), is_development);
         let ShopServices { live, shop, orders, payment } =
-            start_shop(OrderInputs::of_app(project, config, addresses, &app, &outbox), changes, keys)?;
+            start_shop(OrderInputs::of_app(project, config, addresses, &app, &outbox), changes, keys, served)?;
         let parts = ShopParts { live: &live, shop: &shop, orders: &orders };
         let inputs = DeskInputs { project, config, app: &app, url, outbox: &outbox, parts };
         let StartedDesk { area: desk, replacement, upkeep: desk_upkeep } =
@@ -210,6 +211,16 @@ impl Services {
             entropy,
         };
         Ok(Self { router: Arc::new(front), app, replace, worker, upkeep, outbox, inbox, access })
+    }
+}
+
+/// Returns what the status page names; the others are answered by this process.
+fn list_served_paths(project: &Project, has_data_api: bool, has_storage: bool, is_development: bool) -> ServedPaths {
+    let is_forwarded = |service| project.file.basalt.upstreams.get(service).is_some();
+    ServedPaths {
+        has_data_api: has_data_api || is_forwarded(Service::Rest),
+        has_storage: has_storage || is_forwarded(Service::Storage),
+        has_development_pages: is_development,
     }
 }
 

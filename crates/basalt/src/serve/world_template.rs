@@ -44,6 +44,7 @@ impl DatabaseSource {
                     return Ok((administrator, template, ProjectReport::default()));
                 }
                 let (_, report) = project_schema::apply(project, &self.operator_url(), &settings, hooks).await?;
+                report.log();
                 let template = name(PROJECT_TEMPLATE)?;
                 administrator.copy(&name(EMBEDDED_DEFAULT)?, &template).await?;
                 Ok((administrator, template, report))

@@ -128,7 +128,7 @@ impl Server {
         let serving = http_edge::spawn_task(http_edge::serve(listener, shutdown.signal(), limits, handle));
         Ok(Self {
             url: addresses.url,
-            announced: Announced { keys, page_key: None, desk_url: None, setup_link: None, apis },
+            announced: Announced { keys, page_key: None, keys_version: None, desk_url: None, setup_link: None, apis },
             folder,
             database_url: source.operator_url(),
             database_url_tcp: source.operator_tcp_url(),

@@ -25,14 +25,14 @@ pub(crate) async fn add(database: &UserDatabase, arguments: &AddArguments) -> an
         std::io::stdin().lock().read_line(&mut line).context("reading the password from standard input")?;
         let password = line.trim_end_matches(['\r', '\n']);
         if password.is_empty() {
-            bail!("--password-stdin: nothing came on standard input; the password is its first line");
+            bail!("--password-stdin: standard input is empty; the password is its first line");
         }
         body["password"] = json!(password);
     }
     if let Some(metadata) = &arguments.metadata {
-        let metadata: Value = serde_json::from_str(metadata).context("--metadata: JSON is wanted")?;
+        let metadata: Value = serde_json::from_str(metadata).context("--metadata is not JSON")?;
         if !metadata.is_object() {
-            bail!("--metadata: a JSON object is wanted, such as '{{\"name\": \"Ann\"}}'");
+            bail!("--metadata is not a JSON object, such as '{{\"name\": \"Ann\"}}'");
         }
         body["user_metadata"] = metadata;
     }
@@ -40,10 +40,10 @@ pub(crate) async fn add(database: &UserDatabase, arguments: &AddArguments) -> an
     if arguments.json {
         return print(&made.to_string());
     }
-    print(&format!("Made {} with the id {}.", primary_contact(&made), member(&made, "id")))?;
+    print(&format!("Created {} with the id {}.", primary_contact(&made), member(&made, "id")))?;
     if !arguments.confirmed {
         let what = if is_phone { "number" } else { "address" };
-        print(&format!("Its {what} is not confirmed yet; --confirmed makes accounts that are."))?;
+        print(&format!("Its {what} is not confirmed yet; with --confirmed it would be."))?;
     }
     Ok(())
 }
@@ -62,7 +62,7 @@ pub(crate) async fn list(database: &UserDatabase, arguments: &ListArguments) -> 
         let answer = database.request(Method::GET, &path, None).await?;
         let users = answer["users"].as_array().map(Vec::as_slice).unwrap_or_default();
         if page == 1 && users.is_empty() {
-            eprintln!("Nobody.");
+            eprintln!("No accounts.");
         }
         for user in users.iter().take(per_page) {
             print(&if arguments.json { user.to_string() } else { format_line(user) })?;
@@ -137,6 +137,7 @@ fn format_line(user: &Value) -> String {
         notes.push("unconfirmed");
     }
     let (id, name) = (member(user, "id"), primary_contact(user));
-    let (made, seen) = (day("created_at"), day("last_sign_in_at"));
-    format!("{id}  {name:<32}  made {made}  seen {seen:<10}  {}", notes.join(", ")).trim_end().to_owned()
+    let (created, last_sign_in) = (day("created_at"), day("last_sign_in_at"));
+    let notes = notes.join(", ");
+    format!("{id}  {name:<32}  created {created}  last sign-in {last_sign_in:<10}  {notes}").trim_end().to_owned()
 }

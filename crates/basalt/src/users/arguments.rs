@@ -102,7 +102,7 @@ pub(crate) struct ImportArguments {
     /// Report what an import would do, without storing anything
     #[arg(long)]
     pub dry_run: bool,
-    /// Print the counts as JSON; lines with problems are still told on standard error
+    /// Print the counts as JSON; lines with problems are still reported on standard error
     #[arg(long)]
     pub json: bool,
     /// Import also accounts with more rights than others: another role than `authenticated`, owners of the shop

@@ -123,7 +123,7 @@ impl UserDatabase {
         let found = bulk::find_existing(&mut self.connection(), &id, &[email], &[phone]).await?;
         match found.as_slice() {
             [one] => Ok(one.id),
-            [] => bail!("nobody has the address, number or id {who}; `basalt users list --filter TEXT` searches"),
+            [] => bail!("no account has the address, number or id {who}; `basalt users list --filter TEXT` searches"),
             several => {
                 let ids: Vec<String> = several.iter().map(|one| one.id.to_string()).collect();
                 bail!("several accounts have the address {who}; name one by its id: {}", ids.join(", "))

@@ -223,6 +223,9 @@ async fn backup_without_server_and_refusals() {
 
     let again = run_failing(&["backup", &file, "--config", &shop.config, "--data", &shop.path("data")]);
     assert!(again.contains("a backup is written to a new file"), "{again}");
+    let nowhere =
+        run_failing(&["backup", &shop.path("none/b"), "--config", &shop.config, "--data", &shop.path("data")]);
+    assert!(nowhere.contains("there is no folder ") && !nowhere.contains(".part"), "{nowhere}");
     let used = run_failing(&strs(&shop.restore("shop.tar.gz", "data", &[])));
     assert!(used.contains("is not empty"), "{used}");
     shop.scratch.write("note", "kept");

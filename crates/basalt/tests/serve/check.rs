@@ -46,6 +46,13 @@ fn problems_of_all_phases_are_reported_by_line() {
 }
 
 #[test]
+fn missing_configuration_names_the_command_that_writes_one() {
+    let output = run(&["check", "--config", &TempFolder::new().path("nope.toml")]);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && text.contains("nope.toml: `basalt init` writes"), "{text}");
+}
+
+#[test]
 fn values_out_of_bounds_are_refused_with_an_example() {
     let cases = [
         ("[auth]\njwt_expiry = 9223372036854775807", "auth.jwt_expiry must be at most 315360000 seconds", "3600"),
@@ -204,6 +211,7 @@ fn mail_that_is_discarded_names_the_public_site() {
     let (is_usable, lines, errors) = check(&scratch, "[auth]\nsite_url = \"https://shop.example.com\"\n");
     assert!(is_usable, "{errors}");
     assert!(lines.contains("mail is discarded because auth.site_url is https://shop.example.com"), "{lines}");
+    assert!(lines.contains("; for development set auth.site_url to an address of this machine"), "{lines}");
     for config in ["", "[auth]\nsite_url = \"https://shop.example.com\"\n[basalt]\ndevelopment_pages = true\n"] {
         let (_, lines, _) = check(&scratch, config);
         assert!(!lines.contains("mail is discarded"), "{lines}");

@@ -23,6 +23,25 @@ fn check_reports_problems_with_line() {
 }
 
 #[test]
+fn text_that_is_not_toml_is_one_problem_of_its_line() {
+    let scratch = TempFolder::new();
+    let config = scratch.write("config.toml", "[auth]\n[auth\n");
+    let output = run(&["check", "--config", &config]);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && text.matches("this is not TOML").count() == 1, "{text}");
+    let output = run(&["check", "--config", &config, "--json"]);
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!((&report["config"], &report["problems"][0]["line"]), (&config.as_str().into(), &2.into()), "{report}");
+    let text = report["problems"][0]["text"].as_str().expect("a text");
+    assert!(text.starts_with("this is not TOML: ") && !text.contains('\n'), "{report}");
+
+    let empty = TempFolder::new();
+    let output = basalt().current_dir(&empty.0).args(["check", "--json"]).output().expect("the program starts");
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!((&report["config"], &report["is_valid"]), (&Value::Null, &true.into()), "{report}");
+}
+
+#[test]
 fn check_rejects_published_secret_for_a_public_site() {
     let scratch = TempFolder::new();
     let secret = "super-secret-jwt-token-with-at-least-32-characters-long";

@@ -77,6 +77,8 @@ async fn production_server_sends_no_link_and_the_same_bodies() {
         assert_eq!((status, bytes), (same_status, same_bytes), "{method} {path}");
         assert_eq!((no_link, link.is_some()), (&None, true), "{method} {path}");
     }
+    let page = send(&production, "GET", "/", &[], None).await.text().await.expect("text");
+    assert!(page.contains("/rest/v1") && !page.contains("/_dev"), "{page}");
     let page = send(&production, "GET", "/_dev/explain", &[], None).await;
     assert_eq!(page.status().as_u16(), 403);
 }
@@ -119,6 +121,11 @@ async fn switches_are_explained_as_the_configuration_writes_them() {
     let response = send(&server, "POST", "/auth/v1/token?grant_type=password", &headers, Some(account)).await;
     let shown = explanation(&server, &response).await;
     assert_eq!(shown["code"], "email_not_confirmed", "{shown}");
+    assert_eq!(shown["request"]["path"], "/auth/v1/token");
+    send(&server, "GET", "/auth/v1/nowhere", &headers, None).await;
+    let list = send(&server, "GET", "/_dev/explain", &[], None).await.text().await.expect("text");
+    assert!(list.contains("GET /auth/v1/nowhere") && list.contains(" UTC · "), "{list}");
+    assert!(!list.contains("null") && !list.contains("<p></p>"), "{list}");
     assert_eq!(
         (&shown["setting"]["name"], &shown["setting"]["value"]),
         (&json!("auth.email.enable_confirmations"), &json!("true"))
@@ -131,6 +138,11 @@ async fn api_keys_are_explained_without_their_text() {
     let response = send(&server, "GET", "/auth/v1/settings", &[], None).await;
     let shown = explanation(&server, &response).await;
     assert_eq!(shown["decision"]["name"], "api_key.missing");
+    assert_eq!(shown["request"]["path"], "/auth/v1/settings");
+    let nonsense = [("apikey", "nonsense")];
+    let shown = explanation(&server, &send(&server, "GET", "/auth/v1/settings", &nonsense, None).await).await;
+    let reason = "What is in the header apikey is no API key: neither a publishable key, a secret key nor a token.";
+    assert_eq!(shown["decision"]["reason"], reason);
     let foreign = [("apikey", "sb_secret_of-another-project")];
     let shown = explanation(&server, &send(&server, "GET", "/auth/v1/settings", &foreign, None).await).await;
     assert_eq!(shown["decision"]["name"], "api_key.invalid");

@@ -51,6 +51,15 @@ fn first_served_path_decides() {
 }
 
 #[test]
+fn text_that_is_no_url_is_refused() {
+    for wrong in ["foo", "127.0.0.1:54321", "ftp://127.0.0.1"] {
+        let output = run(&["healthcheck", "--url", wrong]);
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && text.contains("is no URL of a server"), "{wrong}: {output:?}");
+    }
+}
+
+#[test]
 fn port_of_gotrue_is_read_from_its_variables() {
     let url = start_server(&[404, 404, 200]);
     let port = url.rsplit(':').next().expect("a port");

@@ -132,12 +132,33 @@ async fn init_writes_a_configuration_that_serves_a_status_page() {
     let scratch = TempFolder::new();
     let output = run_in(&scratch.0, &["init"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(!String::from_utf8_lossy(&output.stdout).contains(".basalt"), "{output:?}");
     assert!(run_in(&scratch.0, &["check"]).status.success());
     let server = Basalt::start(basalt().current_dir(&scratch.0), &["--ephemeral"]);
     let page = server.client.get(server.url("/")).send().await.expect("an answer");
     assert_eq!(page.status(), 200);
-    assert!(page.text().await.expect("text").contains("Basalt is running"));
+    let page = page.text().await.expect("text");
+    for served in ["Basalt is running", "/auth/v1", "/rest/v1", "/storage/v1", "/functions/v1", "\"/_dev\""] {
+        assert!(page.contains(served), "{served}: {page}");
+    }
+    let missing = server.client.get(server.url("/nowhere")).send().await.expect("an answer");
+    assert_eq!(missing.status(), 404);
+    let missing = missing.text().await.expect("text");
+    assert!(missing.contains("There is no page at this path") && !missing.contains("is running"), "{missing}");
     assert_eq!(server.auth("/health", None).await.0, 200);
+}
+
+#[test]
+fn init_says_what_becomes_of_an_earlier_database() {
+    let scratch = TempFolder::new();
+    std::fs::create_dir(scratch.0.join(".basalt")).expect("a folder");
+    let output = run_in(&scratch.0, &["init"]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && text.contains("mv .basalt supabase/.basalt"), "{text}");
+    // Beside a configuration of the same folder it stays in use.
+    let output = run_in(&scratch.0, &["init", "--config", "other.toml"]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && !text.contains("mv "), "{text}");
 }
 
 #[tokio::test]

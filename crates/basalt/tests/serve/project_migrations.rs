@@ -54,6 +54,30 @@ async fn skipped_statements_run_again_when_asked_for() {
     assert_eq!(texts(&mut connection, "SELECT text FROM notes").await, ["a"], "it ran once");
 }
 
+#[test]
+fn corrected_statements_are_counted_and_other_changes_of_applied_migrations_are_named() {
+    let project = TestProject::new(&[
+        ("migrations/1_notes.sql", "CREATE TABLE notes (id wrong);"),
+        ("migrations/2_tags.sql", "CREATE TABLE tags (id int);"),
+    ]);
+    let (output, text) = project.run(&["db", "migrate"]);
+    assert_eq!(output.status.code(), Some(4), "{text}");
+    assert!(text.contains("1 statement of the project was skipped; the rest was applied:\n"), "{text}");
+    assert_eq!(text.matches("type \"wrong\" does not exist").count(), 1, "{text}");
+    project.write("migrations/1_notes.sql", "CREATE TABLE notes (id int);");
+    project.write("migrations/2_tags.sql", "CREATE TABLE tags (id int); CREATE TABLE added (id int);");
+    let (output, text) = project.run(&["db", "migrate"]);
+    assert!(output.status.success(), "{text}");
+    let expected = "ran 1 statement of supabase/migrations/1_notes.sql that had not run before\n";
+    assert_eq!(String::from_utf8_lossy(&output.stdout), expected);
+    let warning = "the migration was changed after it ran";
+    assert!(text.contains(warning) && text.contains("2_tags.sql") && !text.contains("1_notes.sql"), "{text}");
+    project.write("migrations/2_tags.sql", "CREATE TABLE tags\n  (id int);\n");
+    let (output, text) = project.run(&["db", "migrate", "--json"]);
+    assert!(output.status.success() && !text.contains(warning), "only space was changed: {text}");
+    assert_eq!(json_of(&output)["changed_migrations"], json!([]));
+}
+
 #[tokio::test]
 async fn failing_statement_undoes_its_file_in_a_database_of_an_operator() {
     let owner = Basalt::serve(&["--ephemeral"]);
@@ -324,4 +348,40 @@ async fn reset_asks_before_it_deletes_accounts_or_another_folder() {
     assert!(!output.status.success() && text.contains("production was not deleted"), "{text}");
     let (output, text) = project.run(&["db", "reset", "--data", &other, "--yes"]);
     assert!(output.status.success(), "{text}");
+}
+
+#[test]
+fn database_that_is_not_reached_is_named_with_the_cause() {
+    let project = TestProject::new(&[("migrations/1_notes.sql", NOTES)]);
+    let url = "postgresql://ann:secret@127.0.0.1:1/none";
+    let (output, text) = project.run(&["db", "migrate", "--database-url", url]);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("127.0.0.1 port 1: Connection refused"), "{text}");
+    assert!(text.contains("does PostgreSQL run there?") && !text.contains("secret"), "{text}");
+}
+
+#[tokio::test]
+async fn tables_without_row_level_security_are_named_with_the_remedy() {
+    let create = |number: u8| format!("CREATE TABLE t{number} (id int);");
+    let tables: String = (1..=7).map(create).collect();
+    let others = "ALTER TABLE t6 ENABLE ROW LEVEL SECURITY; REVOKE ALL ON t7 FROM anon, authenticated;
+        CREATE TABLE \"Mixed\" (id int); CREATE SCHEMA hidden; CREATE TABLE hidden.other (id int);
+        GRANT USAGE ON SCHEMA hidden TO anon; GRANT ALL ON hidden.other TO anon;";
+    let project = TestProject::new(&[("migrations/1_tables.sql", &format!("{tables}{others}"))]);
+    let (output, text) = project.run(&["db", "migrate"]);
+    assert!(output.status.success(), "{text}");
+    let named = "public.\"Mixed\", public.t1, public.t2, public.t3, public.t4 and 1 more table";
+    let remedy = "`alter table NAME enable row level security;`";
+    let line = text.lines().find(|line| line.contains("row level security")).expect("a line");
+    assert!(line.contains(named) && line.contains(remedy), "{text}");
+    let (output, text) = project.run(&["check"]);
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && printed.contains(named) && printed.contains(remedy), "{printed}{text}");
+
+    project.write("config.toml", "[api]\nschemas = [\"hidden\"]\n");
+    let (_, text) = project.run(&["db", "migrate"]);
+    assert!(text.contains("hidden.other") && !text.contains("public.t1"), "{text}");
+    project.write("migrations/2_security.sql", "ALTER TABLE hidden.other ENABLE ROW LEVEL SECURITY;");
+    let (_, text) = project.run(&["db", "migrate"]);
+    assert!(!text.contains("row level security"), "{text}");
 }

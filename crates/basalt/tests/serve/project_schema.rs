@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Output;
 
 use rustix::process::Signal;
-use serde_json::json;
+use serde_json::{Value, json};
 use sqlx::{Connection, PgConnection};
 
 use super::support::{Basalt, TempFolder, basalt};
@@ -164,7 +164,15 @@ async fn configuration_selects_seeds_and_disables_migrations() {
 async fn reset_recreates_the_database_and_keeps_the_keys() {
     let project = TestProject::new(&[("migrations/1_notes.sql", TABLE), ("seed.sql", SEED)]);
     let server = project.serve();
-    let key = server.text("secret_key");
+    let old = server.text("secret_key");
+    let keys = |action: &[&str]| {
+        let (output, text) = project.run(&[&["keys", "--json"], action].concat());
+        assert!(output.status.success(), "{text}");
+        serde_json::from_slice::<Value>(&output.stdout).expect("JSON")
+    };
+    let key = keys(&["add", "secret"])["key"]["key"].as_str().expect("a key").to_owned();
+    keys(&["rotate", "secret"]);
+    keys(&["retire", "secret_key"]);
     let account = json!({"email": "a@example.com", "password": "a long password"});
     assert_eq!(server.auth("/signup", Some(account.clone())).await.0, 200);
     let (output, text) = project.run(&["db", "reset"]);
@@ -178,6 +186,10 @@ async fn reset_recreates_the_database_and_keeps_the_keys() {
     assert!(String::from_utf8_lossy(&output.stdout).contains("2 files of the project applied"));
     let server = project.serve();
     assert_eq!(server.text("secret_key"), key);
+    for (key, expected) in [(key, 200), (old, 401)] {
+        let request = server.client.get(server.url("/auth/v1/admin/users")).header("apikey", key);
+        assert_eq!(request.send().await.expect("an answer").status(), expected, "a retired key stays retired");
+    }
     assert_eq!(notes(&server).await, ["changed"]);
     assert_eq!(server.auth("/token?grant_type=password", Some(account)).await.0, 400, "the user is gone");
 }

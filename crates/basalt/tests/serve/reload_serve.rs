@@ -82,3 +82,25 @@ async fn external_database_gets_tables_of_recovery_codes_that_a_reload_enables()
     wait_for_disable_signup(&server, true).await;
     assert_eq!(sqlx::query_scalar::<_, i64>(count).fetch_one(&mut db).await.expect("a row"), 2);
 }
+
+#[tokio::test]
+async fn settings_that_need_a_restart_are_named() {
+    let scratch = TempFolder::new();
+    let config = scratch.write("config.toml", "[auth]\nenable_signup = true\n");
+    let server = Basalt::serve(&["--ephemeral", "--config", &config]);
+    wait_for_disable_signup(&server, false).await;
+    let changed =
+        "[auth]\nenable_signup = false\n[auth.oauth_server]\nenabled = true\n[storage.buckets.files]\npublic = true\n";
+    scratch.write("config.toml", changed);
+    server.signal(Signal::HUP);
+    wait_for_disable_signup(&server, true).await;
+    eventually("the settings are named", || server.log().contains("settings reloaded"));
+    let log = server.log();
+    for setting in ["[auth.oauth_server], for the page /_dev/consent", "`basalt storage seed` creates new buckets"] {
+        let is_named = |line: &str| line.contains(setting) && line.contains("takes effect at the next start");
+        assert!(log.lines().any(is_named), "{setting}: {log}");
+    }
+    let missing = server.client.get(server.url("/_dev/nowhere")).send().await.expect("an answer");
+    let text = missing.text().await.expect("text");
+    assert!(text.contains("/_dev lists the pages") && text.contains("after a start with"), "{text}");
+}

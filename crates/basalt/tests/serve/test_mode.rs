@@ -418,6 +418,9 @@ fn status_has_the_names_of_the_supabase_cli_and_status_3_without_a_server() {
     let renamed = run(&["status", "--config", &config, "-o", "env", "--override-name", "auth.anon_key=VITE_KEY"]);
     let renamed = String::from_utf8_lossy(&renamed.stdout).into_owned();
     assert!(renamed.contains("\nVITE_KEY=\"") && !renamed.contains("ANON_KEY="), "{renamed}");
+    let refused = run(&["status", "--config", &config, "-o", "env", "--override-name", "foo.bar=XX"]);
+    let text = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && text.contains("foo.bar is not known; known are api.url, "), "{text}");
     server.signal(Signal::TERM);
     assert!(server.wait_for_exit());
     assert_eq!(status("json").status.code(), Some(3));

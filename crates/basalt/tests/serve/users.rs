@@ -63,7 +63,9 @@ async fn account_commands_work_beside_running_server() {
     let config = accounts.scratch.path("config.toml");
     let server = Basalt::serve(&["--config", &config, "--data", &accounts.data()]);
     let made = accounts.run_successfully(&["add", "Ann@example.com", "--confirmed", "--data", "{\"size\": \"L\"}"]);
-    assert!(made.contains("Made ann@example.com with the id"), "{made}");
+    assert!(made.contains("Created ann@example.com with the id"), "{made}");
+    let listed = accounts.run_successfully(&["list"]);
+    assert!(listed.contains("  created 20") && listed.contains("  last sign-in -"), "{listed}");
     assert!(accounts.run_successfully(&["show", "ANN@example.com"]).contains("\"size\": \"L\""));
 
     let line = json!({"email": "bea@example.com", "email_verified": true, "password_hash": HASH});
@@ -84,9 +86,9 @@ async fn account_commands_work_beside_running_server() {
     accounts.run_successfully(&["ban", "bea@example.com", "--lift"]);
     assert_eq!(signed_in(body).await.0, 200);
 
-    assert!(accounts.run_failing(&["delete", "bea@example.com"]).contains("--yes does not ask"));
+    assert!(accounts.run_failing(&["delete", "bea@example.com"]).contains("--yes confirms without a question"));
     accounts.run_successfully(&["delete", "bea@example.com", "--yes"]);
-    assert!(accounts.run_failing(&["show", "bea@example.com"]).contains("nobody has the address"));
+    assert!(accounts.run_failing(&["show", "bea@example.com"]).contains("no account has the address"));
     assert_eq!(accounts.list_accounts().len(), 1);
 }
 

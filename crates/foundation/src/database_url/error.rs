@@ -11,7 +11,7 @@ pub(super) const MAX_SERVERS: usize = 16;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DatabaseUrlError {
     /// The scheme is another one.
-    #[error("is not a URL of a PostgreSQL database: it starts with postgres://")]
+    #[error("is not a URL of a PostgreSQL database: it must start with postgres:// or postgresql://")]
     Scheme,
     /// The text is too long.
     #[error("has more than {MAX_LENGTH} bytes")]

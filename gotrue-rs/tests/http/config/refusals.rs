@@ -157,7 +157,7 @@ fn only_postgres_with_schema_auth_is_accepted() {
             ("", "an empty text is not a URL of a PostgreSQL database (relative URL without a base)"),
             (
                 "mysql://u:hidden@h/d",
-                "the value (20 characters, not shown) is not a URL of a PostgreSQL database: it starts with postgres://",
+                "the value (20 characters, not shown) is not a URL of a PostgreSQL database: it must start with postgres:// or postgresql://",
             ),
         ],
     );

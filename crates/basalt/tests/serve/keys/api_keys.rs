@@ -45,8 +45,9 @@ async fn api_keys_overlap_until_they_are_retired() {
         })
         .await;
         assert_eq!(status(&server, path, &old).await, 200);
-        keys(&["retire", name]).expect("retired");
-        wait_for(&server, path, &old, 401).await;
+        let retired = keys(&["retire", name]).expect("retired");
+        assert_eq!(retired["is_refused"], true, "{retired}");
+        assert_eq!(status(&server, path, &old).await, 401, "the command ends when the server refuses the key");
         assert_eq!(status(&server, path, new).await, 200);
         let again = keys(&["retire", id]).expect_err("in use");
         assert!(again.contains("is in use"), "{again}");

@@ -19,10 +19,10 @@ pub use compatibility::{MigrationFile, MigrationStep, check_files};
 pub use databases::{DatabaseAdministrator, DatabaseName};
 pub use error::{ErrorContext, MigrateError};
 pub use project::{
-    AppliedFiles, ApplyOptions, ExtensionReport, ExtensionState, Installation, OlderMigrations, PackageManager,
-    ProjectExtension, ProjectFile, ProjectFileError, ProjectMigration, ProjectSchema, SkippedBefore, SkippedStatement,
-    TargetDatabase, apply_project, concatenate_files, inspect_extensions, list_needed_extensions, list_pending,
-    prepare_project_database, read_project_versions, read_skipped_statements, record_applied,
+    AppliedFiles, ApplyOptions, CompletedFile, ExtensionReport, ExtensionState, Installation, OlderMigrations,
+    PackageManager, ProjectExtension, ProjectFile, ProjectFileError, ProjectMigration, ProjectSchema, SkippedBefore,
+    SkippedStatement, TargetDatabase, apply_project, concatenate_files, inspect_extensions, list_needed_extensions,
+    list_pending, prepare_project_database, read_project_versions, read_skipped_statements, record_applied,
 };
 pub use roles::{ROLES, create_roles};
 pub use script::{ScriptStatement, split_script};

@@ -29,7 +29,7 @@ pub use extensions::{
 };
 pub use preparation::concatenate_files;
 pub use preparation::prepare_project_database;
-use records::{read_migration, read_seeds, record_migration, record_seed, record_skipped, restore_records};
+use records::{read_migrations, read_seeds, record_migration, record_seed, record_skipped, restore_records};
 pub use records::{read_project_versions, read_skipped_statements};
 use run::{FileRun, Numbered};
 use schema::list_files;
@@ -82,12 +82,25 @@ impl ApplyOptions {
 pub struct AppliedFiles {
     /// The paths of the files that ran.
     pub ran: Vec<String>,
+    /// Migrations that ran before, of which statements ran now that were skipped, corrected or added.
+    pub completed: Vec<CompletedFile>,
+    /// Migrations that were changed after they ran; they do not run again.
+    pub changed_migrations: Vec<String>,
     /// Seed files that were changed after they ran; they do not run again.
     pub changed_seeds: Vec<String>,
     /// Recorded versions without a file.
     pub missing_versions: Vec<String>,
     /// The statements that the database lacks, now and from earlier runs.
     pub skipped: Vec<SkippedStatement>,
+}
+
+/// A migration that ran before, with statements that ran now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CompletedFile {
+    /// The path.
+    pub path: String,
+    /// The number of statements that ran.
+    pub statements: usize,
 }
 
 /// Why the files of the project were not applied. Those before the failure were.
@@ -204,7 +217,7 @@ async fn apply_files(
     schema: &ProjectSchema,
     options: ApplyOptions,
 ) -> Result<AppliedFiles, ProjectFileError> {
-    let ApplyOptions { target, before, older } = options;
+    let ApplyOptions { target, older, .. } = options;
     if target == TargetDatabase::External {
         preparation::prepare_records(connection).await?;
     }
@@ -221,7 +234,7 @@ async fn apply_files(
         run_file(connection, roles, Record::None, target).await?;
         applied.ran.push(roles.path.clone());
     }
-    complete_migrations(connection, schema, before, target).await?;
+    complete_migrations(connection, schema, options, &mut applied).await?;
     for &migration in &pending {
         run_file(connection, &migration.file, Record::Migration(migration), target).await?;
         applied.ran.push(migration.file.path.clone());
@@ -257,32 +270,54 @@ async fn restore_versions(connection: &mut PgConnection, migrations: &[ProjectMi
     Ok(())
 }
 
-/// Runs the statements that earlier runs of recorded migrations have skipped.
+/// Runs the statements that earlier runs of recorded migrations have skipped, and finds those that were changed otherwise.
+///
+/// Others may have recorded the migrations of an operator's database, and split them differently: they are not compared.
 async fn complete_migrations(
     connection: &mut PgConnection,
     schema: &ProjectSchema,
-    before: SkippedBefore,
-    target: TargetDatabase,
+    options: ApplyOptions,
+    applied: &mut AppliedFiles,
 ) -> Result<(), MigrateError> {
+    let ApplyOptions { target, before, .. } = options;
     let skipped = read_skipped_statements(connection).await?;
+    if skipped.is_empty() && target == TargetDatabase::External {
+        return Ok(());
+    }
+    let recorded = read_migrations(connection).await?;
     for migration in &schema.migrations {
+        let Some(recorded) = recorded.get(&migration.version) else { continue };
         let of_file: Vec<&SkippedStatement> =
             skipped.iter().filter(|statement| statement.path == migration.file.path).collect();
+        let statements = split_script(&migration.file.text);
         if of_file.is_empty() {
+            let is_changed = recorded.as_ref().is_some_and(|recorded| !has_same_text(&statements, recorded));
+            if is_changed && target == TargetDatabase::Embedded {
+                applied.changed_migrations.push(migration.file.path.clone());
+            }
             continue;
         }
-        let recorded = read_migration(connection, &migration.version).await?.statements;
-        let statements = split_script(&migration.file.text);
+        let recorded = recorded.as_deref().unwrap_or_default();
         let is_changed =
             !statements.iter().map(|statement| statement.sql.as_str()).eq(recorded.iter().map(String::as_str));
         if !is_changed && before == SkippedBefore::IfChanged {
             continue;
         }
-        let pending = find_unexecuted(&statements, &recorded, &of_file);
+        let pending = find_unexecuted(&statements, recorded, &of_file);
         let record = Record::Migration(migration);
-        run_statements(connection, (&migration.file, target), record, &statements, &pending).await?;
+        let ran = run_statements(connection, (&migration.file, target), record, &statements, &pending).await?;
+        if ran > 0 {
+            applied.completed.push(CompletedFile { path: migration.file.path.clone(), statements: ran });
+        }
     }
     Ok(())
+}
+
+/// Returns whether statements differ from the recorded ones in nothing but space and line breaks.
+fn has_same_text(statements: &[ScriptStatement], recorded: &[String]) -> bool {
+    let visible = |character: &char| !character.is_whitespace();
+    let now = statements.iter().flat_map(|statement| statement.sql.chars()).filter(visible);
+    now.eq(recorded.iter().flat_map(|statement| statement.chars()).filter(visible))
 }
 
 /// Returns the statements of a file that are not among those that ran, each with its position.
@@ -355,20 +390,23 @@ async fn run_file(
     let statements = split_script(&file.text);
     let numbered: Vec<Numbered<'_>> =
         statements.iter().enumerate().map(|(at, statement)| (at + 1, statement)).collect();
-    run_statements(connection, (file, target), record, &statements, &numbered).await
+    run_statements(connection, (file, target), record, &statements, &numbered).await.map(drop)
 }
 
-/// Runs the pending statements of a file and records the file, in one transaction unless a statement ends it.
+/// Runs the pending statements of a file and records the file, in one transaction unless a statement ends it; returns how many
+/// were not skipped.
 async fn run_statements(
     connection: &mut PgConnection,
     (file, target): (&ProjectFile, TargetDatabase),
     record: Record<'_>,
     statements: &[ScriptStatement],
     pending: &[Numbered<'_>],
-) -> Result<(), MigrateError> {
+) -> Result<usize, MigrateError> {
     let skipped = FileRun::begin(connection, file, target).await?.run(pending).await?;
     record_file(connection, file, record, statements, &skipped).await?;
-    let Err(error) = run_script(connection, "COMMIT".to_owned()).await else { return Ok(()) };
+    let Err(error) = run_script(connection, "COMMIT".to_owned()).await else {
+        return Ok(pending.len().saturating_sub(skipped.len()));
+    };
     // A constraint that is checked at the end of the transaction: nothing of it stays.
     let reason = error.as_database_error().map(|error| error.message().to_owned());
     let Some(reason) = reason else { return Err(error).during("committing a file of the project") };
@@ -388,7 +426,8 @@ async fn run_statements(
     let undone: Vec<SkippedStatement> = pending.iter().map(undone).collect();
     run_script(connection, format!("{} BEGIN", run::SESSION)).await.during("recording a file of the project")?;
     record_file(connection, file, record, statements, &undone).await?;
-    run_script(connection, "COMMIT".to_owned()).await.during("recording a file of the project")
+    run_script(connection, "COMMIT".to_owned()).await.during("recording a file of the project")?;
+    Ok(0)
 }
 
 async fn record_file(

@@ -11,13 +11,6 @@ use super::preparation::RECORDS;
 use super::schema::ProjectMigration;
 use super::skipped::SkippedStatement;
 
-/// A migration that ran.
-#[derive(Debug, Clone, Default)]
-pub(super) struct RecordedMigration {
-    /// Its statements when it ran, in their order.
-    pub statements: Vec<String>,
-}
-
 /// Returns the recorded versions; `None` if no file of a project ever ran.
 pub async fn read_project_versions(connection: &mut PgConnection) -> Result<Option<Vec<String>>, MigrateError> {
     const READ: &str = "SELECT version FROM supabase_migrations.schema_migrations ORDER BY version";
@@ -30,14 +23,14 @@ pub async fn read_project_versions(connection: &mut PgConnection) -> Result<Opti
     }
 }
 
-/// Returns the statements of a migration that ran.
-pub(super) async fn read_migration(
+/// Returns the statements of the migrations that ran, in their order, by version; `None` if they were not recorded.
+pub(super) async fn read_migrations(
     connection: &mut PgConnection,
-    version: &str,
-) -> Result<RecordedMigration, MigrateError> {
-    let sql = "SELECT coalesce(statements, '{}') FROM supabase_migrations.schema_migrations WHERE version = $1";
-    let statements = sqlx::query_scalar(sql).persistent(false).bind(version).fetch_optional(connection).await;
-    Ok(RecordedMigration { statements: statements.during("reading a migration of the project")?.unwrap_or_default() })
+) -> Result<BTreeMap<String, Option<Vec<String>>>, MigrateError> {
+    const READ: &str = "SELECT version, statements FROM supabase_migrations.schema_migrations";
+    let doing = "reading the migrations of the project";
+    let rows = sqlx::query(READ).persistent(false).fetch_all(connection).await.during(doing)?;
+    rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect::<Result<_, _>>().during(doing)
 }
 
 /// Returns the hashes of the seed files that ran, by their paths.
