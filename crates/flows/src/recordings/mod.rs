@@ -12,14 +12,13 @@ mod options;
 mod outcome;
 mod pooler;
 mod programs;
+mod running;
 mod server;
 mod server_process;
 mod update;
 
 use std::sync::Arc;
 
-use futures::StreamExt;
-use futures::stream;
 use reqwest::Client;
 
 pub use self::data::{ScenarioOutcome, replay_data_recordings};
@@ -34,6 +33,7 @@ use self::mutation::find_changed;
 use self::network::client;
 use self::pooler::Pooler;
 use self::programs::find_programs;
+use self::running::run_groups;
 use self::server::{Server, ServerOptions, migrate};
 use crate::FlowError;
 use crate::permissions::Permissions;
@@ -88,22 +88,6 @@ pub async fn replay_recordings(
     environment.prepare_template().await?;
     let runs = groups.into_iter().map(|group| Arc::clone(&environment).run_group(group));
     run_groups(runs, options.jobs, report).await
-}
-
-/// Runs groups beside each other, as many at a time as there are `jobs`, and calls `report` for each outcome.
-async fn run_groups<T: Send + 'static>(
-    runs: impl Iterator<Item = impl Future<Output = Vec<T>> + Send + 'static>,
-    jobs: usize,
-    report: &(dyn Fn(&T) + Sync),
-) -> Result<Vec<T>, FlowError> {
-    let mut running = stream::iter(runs).map(tokio::spawn).buffer_unordered(jobs.max(1));
-    let mut outcomes = Vec::new();
-    while let Some(joined) = running.next().await {
-        let ended = joined.map_err(|error| FlowError::new(format!("not judged: {error}"), "report this"))?;
-        ended.iter().for_each(report);
-        outcomes.extend(ended);
-    }
-    Ok(outcomes)
 }
 
 impl Environment {

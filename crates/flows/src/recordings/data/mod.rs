@@ -20,7 +20,7 @@ use super::cluster::Cluster;
 use super::options::{RecordingsOptions, ServerCommand};
 use super::pooler::Pooler;
 use super::programs::find_programs;
-use super::run_groups;
+use super::running::run_groups;
 use crate::FlowError;
 use crate::standins::database;
 
