@@ -34,6 +34,8 @@ import urllib.parse
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import postgres  # noqa: E402
 
+# In development each read asks the database, so that changes by SQL are seen at once.
+PUBLIC_SERVER = "[basalt]\ndevelopment_pages = false\n"
 BUCKET = "bench-storage"
 # Idle sessions of PostgreSQL report their transactions after ten seconds.
 REPORTED = 11
@@ -344,7 +346,7 @@ def main():
     if unknown := set(options.only) - set(known):
         sys.exit(f"no such case: {', '.join(sorted(unknown))}; known are {', '.join(known)}")
     has_large = "large" in options.only
-    settings = f'[storage]\nfile_size_limit = "{options.large_size}"\n' if has_large else ""
+    settings = PUBLIC_SERVER + (f'[storage]\nfile_size_limit = "{options.large_size}"\n' if has_large else "")
     own = Basalt(options.binary, settings)
     nginx = None
     try:
