@@ -16,7 +16,6 @@ use uuid::Uuid;
 
 use super::sent::RequestBody;
 use crate::sso::{metadata, with_saml};
-use crate::structure::source;
 
 const ANN: &str = "ann@example.com";
 /// The id of the enrolled factor.
@@ -225,11 +224,12 @@ impl Fixture {
 
 /// The names of all members that some request body reads.
 fn member_names() -> BTreeSet<String> {
-    let wire = source::repository_root().join("crates/gotrue-rules/src/wire");
+    let wire = source_rules::repository_root().join("crates/gotrue-rules/src/wire");
     let mut names = BTreeSet::new();
-    for file in ["requests", "oauth_server"].iter().flat_map(|folder| source::list_files(&wire.join(folder), &[".rs"]))
+    for file in
+        ["requests", "oauth_server"].iter().flat_map(|folder| source_rules::list_files(&wire.join(folder), &[".rs"]))
     {
-        for after in source::read_text(&file).split("(\"").skip(1) {
+        for after in source_rules::read_text(&file).split("(\"").skip(1) {
             let name = after.split('"').next().unwrap_or_default();
             if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_') {
                 names.insert(name.to_owned());

@@ -6,8 +6,10 @@ use std::path::Path;
 use foundation::error::document::render_document;
 use foundation::error::{ErrorCode, OAuthErrorCode};
 
-use super::source::{list_files, read_text, relative_path, repository_root, without_unit_tests};
-use super::tokens::{code_and_comments, is_word_character, string_literals};
+use source_rules::{
+    code_and_comments, is_word_character, list_files, read_text, relative_path, repository_root, string_literals,
+    without_unit_tests,
+};
 
 /// The crates that respond with an [`ErrorCode`].
 const API_CRATES: [&str; 6] =

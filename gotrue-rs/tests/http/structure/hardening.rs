@@ -7,8 +7,9 @@ use foundation::limits_policy::TargetLimits;
 use gotrue_rules::domain::policy::Policy;
 use gotrue_rules::domain::policy::hardening::{SWITCHES, render_document};
 
-use super::source::{list_files, read_text, relative_path, repository_root, without_unit_tests};
-use super::tokens::code_and_comments;
+use source_rules::{
+    code_and_comments, has_test, list_files, read_text, relative_path, repository_root, without_unit_tests,
+};
 
 const DEFINITION: &str = "crates/gotrue-rules/src/domain/policy/hardened.rs";
 
@@ -147,27 +148,6 @@ fn module_files(module: &str) -> [PathBuf; 2] {
     [folder.join(format!("{path}.rs")), folder.join(path).join("mod.rs")]
 }
 
-/// Whether a source defines a test with this name that is not ignored.
-pub(super) fn has_test(text: &str, name: &str) -> bool {
-    let lines: Vec<&str> = uncommented_lines(text).into_iter().map(str::trim_start).collect();
-    let is_definition = |line: &str| {
-        let line = line.trim_start_matches("async ");
-        line.strip_prefix("fn ").and_then(|rest| rest.strip_prefix(name)).is_some_and(|rest| rest.starts_with('('))
-    };
-    lines.iter().enumerate().any(|(at, line)| {
-        let attributes: Vec<&str> =
-            lines[..at].iter().rev().take_while(|line| line.starts_with("#[")).copied().collect();
-        let is_test = attributes
-            .iter()
-            .any(|attribute| attribute.starts_with("#[test]") || attribute.starts_with("#[tokio::test"));
-        is_definition(line) && is_test && !attributes.iter().any(|attribute| attribute.starts_with("#[ignore"))
-    })
-}
-
-fn uncommented_lines(text: &str) -> Vec<&str> {
-    text.lines().filter(|line| !line.trim_start().starts_with("//")).collect()
-}
-
 #[test]
 fn every_named_test_exists() {
     for switch in SWITCHES {
@@ -218,15 +198,6 @@ fn every_named_test_fails_without_its_switch() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
-}
-
-#[test]
-fn tests_are_recognised_by_their_attribute() {
-    let source =
-        "#[tokio::test]\nasync fn one() {}\n#[test]\nfn two() {}\nfn three() {}\n#[test]\n#[ignore]\nfn four() {}\n";
-    let found: Vec<&str> =
-        ["one", "two", "three", "four", "on"].into_iter().filter(|name| has_test(source, name)).collect();
-    assert_eq!(found, ["one", "two"]);
 }
 
 #[test]

@@ -1,22 +1,20 @@
-//! Rules for the sources, the documentation and the statements of the whole repository.
+//! Rules for the statements, the errors and the settings, and for the documents that are made of them.
+//!
+//! Rules that need only the text of the sources are tests of `source-rules`.
 
-mod asvs;
 mod compatibility;
-mod concurrency;
-mod cycles;
-mod decisions;
-mod dependencies;
 mod errors;
 mod hardening;
-mod layers;
-mod logs;
 mod placeholders;
 mod plans;
 mod round_trips;
 mod shape;
-mod single;
-pub(crate) mod source;
 mod statement_counts;
 mod statements;
-pub(crate) mod tokens;
-mod vocabulary;
+
+use platform::store::Statement;
+
+/// All statements of this crate and of the crate `platform`.
+pub(crate) fn list_statements() -> impl Iterator<Item = &'static Statement> {
+    gotrue_rs::store::list_statements().chain(platform::store::list_statements())
+}

@@ -4,7 +4,7 @@ use gotrue_rs::testing::clone_migrated;
 use platform::testing::list_full_scans;
 use sqlx::{Connection, PgConnection};
 
-use super::source;
+use super::list_statements;
 
 /// Statements that no request sends, with the reason.
 const MAY_READ_ALL: &[(&str, &str)] = &[
@@ -42,7 +42,7 @@ async fn request_statements_never_scan_a_whole_table() {
     let database = clone_migrated().await;
     let options = database.admin_options().options([("search_path", "auth")]);
     let mut connection = PgConnection::connect_with(&options).await.expect("the test server answers");
-    let scans = list_full_scans(&mut connection, source::list_statements()).await;
+    let scans = list_full_scans(&mut connection, list_statements()).await;
     let is_allowed = |name: &str| MAY_READ_ALL.iter().any(|(allowed, _)| *allowed == name);
     let refused = scans.iter().filter(|(name, _)| !is_allowed(name)).map(|(name, found)| format!("{name}: {found}"));
     let is_found = |name: &str| scans.iter().any(|(found, _)| *found == name);

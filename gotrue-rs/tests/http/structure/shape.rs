@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use gotrue_rs::store::migrate;
 use platform::testing::TestDatabase;
 
-use super::source;
+use super::list_statements;
 
 #[tokio::test]
 async fn start_requires_what_statements_need() {
@@ -15,17 +15,17 @@ async fn start_requires_what_statements_need() {
     migrate::migrate_auth(&pool, "auth").await.expect("an empty database is filled");
     let mut connection = pool.acquire().await.expect("the test server answers");
     let schema = migrate::read_shape(&mut connection, "auth").await.expect("the catalogue is readable");
-    let used: HashSet<String> = source::list_statements().flat_map(|statement| words(statement.sql())).collect();
+    let used: HashSet<String> = list_statements().flat_map(|statement| words(statement.sql())).collect();
     let shape = schema
         .retain_used(|word| used.contains(word))
         // The reference drops it in a later version; `challenges.insert` does without.
         .without_key("mfa_factors", "(last_challenged_at)");
 
-    let path = source::repository_root().join("sql/auth/shape.txt");
+    let path = source_rules::repository_root().join("sql/auth/shape.txt");
     if std::env::var_os("UPDATE_DOCS").is_some() {
         std::fs::write(&path, shape.format()).expect("the file can be written");
     }
-    let written = source::read_text(&path);
+    let written = source_rules::read_text(&path);
     assert!(written == shape.format(), "run UPDATE_DOCS=1 cargo test -p gotrue-rs structure::shape");
 }
 

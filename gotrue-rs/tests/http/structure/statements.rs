@@ -8,21 +8,21 @@ use platform::statement;
 use platform::store::Statement;
 use platform::testing::{assert_part_is_repeated, check_statements, named_sql};
 
-use super::source;
-use super::tokens::code_and_comments;
+use super::list_statements;
+use source_rules::code_and_comments;
 
 #[tokio::test]
 async fn statements_match_the_schema_and_their_attributes() {
     let mut connection = clone_migrated().await.pool().await.acquire().await.expect("the test server answers");
-    assert_eq!(check_statements(&mut connection, source::list_statements()).await, [""; 0]);
-    let repeatable = source::list_statements().filter(|statement| statement.is_repeatable()).count();
+    assert_eq!(check_statements(&mut connection, list_statements()).await, [""; 0]);
+    let repeatable = list_statements().filter(|statement| statement.is_repeatable()).count();
     assert!(repeatable > 60, "{repeatable}");
 }
 
 /// Values of omitted parts stay bound, and have their types from the client.
 #[test]
 fn optional_parts_can_be_left_out() {
-    for statement in source::list_statements() {
+    for statement in list_statements() {
         let shortest = statement.sql_without_parts();
         assert!(!shortest.contains("/*if") && !shortest.contains("/*end*/"), "{}: {shortest}", statement.name());
     }
@@ -66,10 +66,9 @@ async fn wrong_attributes_are_found() {
 /// What several statements repeat is the same in each.
 #[test]
 fn repeated_parts_are_alike() {
-    let sql = |name: &str| {
-        named_sql(source::list_statements().find(|statement| statement.name() == name).expect("it is listed"))
-    };
-    let assert = |marker, part: &str| assert_part_is_repeated(source::list_statements(), marker, part);
+    let sql =
+        |name: &str| named_sql(list_statements().find(|statement| statement.name() == name).expect("it is listed"));
+    let assert = |marker, part: &str| assert_part_is_repeated(list_statements(), marker, part);
     assert(":audit_payloads", &sql("audit_log_entries.insert"));
     assert(
         "INSERT INTO one_time_tokens",
@@ -104,14 +103,14 @@ fn pending_secrets_are_cleared_together() {
     ];
     for column in CLEARED {
         let part = format!("{column} = CASE WHEN");
-        assert_part_is_repeated(source::list_statements(), "recovery_token = CASE WHEN", &part);
+        assert_part_is_repeated(list_statements(), "recovery_token = CASE WHEN", &part);
     }
 }
 
 #[test]
 fn statement_names_are_unique() {
     let mut names = HashSet::new();
-    for statement in source::list_statements() {
+    for statement in list_statements() {
         assert!(names.insert(statement.name()), "{} names two statements", statement.name());
     }
 }
@@ -121,7 +120,7 @@ fn users_that_are_only_shown_are_read_without_secrets() {
     let is_shown = |name: &str| {
         name == "users.to_read" || ["admin.page_", "admin.after_"].iter().any(|prefix| name.starts_with(prefix))
     };
-    let shown: Vec<_> = source::list_statements().filter(|statement| is_shown(statement.name())).collect();
+    let shown: Vec<_> = list_statements().filter(|statement| is_shown(statement.name())).collect();
     assert_eq!(shown.len(), 5);
     for statement in shown {
         for secret in ["encrypted_password", "_token", "_secret", "hmac_key"] {
@@ -132,22 +131,22 @@ fn users_that_are_only_shown_are_read_without_secrets() {
 
 #[test]
 fn sql_names_its_parameters() {
-    for statement in source::list_statements() {
+    for statement in list_statements() {
         let count = statement.parameters().len();
         let numbers: HashSet<usize> = statement.sql().split('$').skip(1).filter_map(leading_number).collect();
         assert_eq!(numbers, (1..=count).collect(), "{}", statement.name());
     }
     for path in statement_files() {
-        let text = source::read_text(&path);
+        let text = source_rules::read_text(&path);
         let numbered = text.split('$').skip(1).any(|rest| rest.starts_with(|first: char| first.is_ascii_digit()));
-        assert!(!numbered, "{} numbers a parameter: write `:name`", source::relative_path(&path));
+        assert!(!numbered, "{} numbers a parameter: write `:name`", source_rules::relative_path(&path));
     }
 }
 
 /// A `statement!` outside of `statements!` would be neither prepared nor planned by a test.
 #[test]
 fn statements_of_the_sources_are_listed() {
-    let root = source::repository_root();
+    let root = source_rules::repository_root();
     let folders = [
         "crates/platform/src",
         "gotrue-rs/src",
@@ -156,10 +155,10 @@ fn statements_of_the_sources_are_listed() {
         "crates/desk/src",
         "crates/basalt/src",
     ];
-    for path in folders.iter().flat_map(|folder| source::list_files(&root.join(folder), &[".rs"])) {
-        let name = source::relative_path(&path);
+    for path in folders.iter().flat_map(|folder| source_rules::list_files(&root.join(folder), &[".rs"])) {
+        let name = source_rules::relative_path(&path);
         let is_exempt = name == "crates/platform/src/store/binding.rs" || name.contains("/src/testing/");
-        let (code, _) = code_and_comments(&source::read_text(&path));
+        let (code, _) = code_and_comments(&source_rules::read_text(&path));
         assert!(is_exempt || !code.contains("statement!("), "{name}: declare the statement in `statements!`");
     }
     assert!(statement_files().len() > 30);
@@ -167,7 +166,7 @@ fn statements_of_the_sources_are_listed() {
 
 /// The files with a `statements!`.
 fn statement_files() -> Vec<PathBuf> {
-    let root = source::repository_root();
+    let root = source_rules::repository_root();
     let folders = [
         "crates/platform/src/store",
         "gotrue-rs/src/store",
@@ -176,8 +175,8 @@ fn statement_files() -> Vec<PathBuf> {
         "crates/desk/src",
         "crates/basalt/src",
     ];
-    let files = folders.iter().flat_map(|folder| source::list_files(&root.join(folder), &[".rs"]));
-    let declares = |path: &PathBuf| source::read_text(path).lines().any(|line| line.starts_with("statements! {"));
+    let files = folders.iter().flat_map(|folder| source_rules::list_files(&root.join(folder), &[".rs"]));
+    let declares = |path: &PathBuf| source_rules::read_text(path).lines().any(|line| line.starts_with("statements! {"));
     files.filter(declares).collect()
 }
 

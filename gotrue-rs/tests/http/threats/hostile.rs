@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use crate::structure::source::list_statements;
+use crate::structure::list_statements;
 use axum::body::Body;
 use foundation::limits::Quota;
 use futures::future::{join, join_all};

@@ -2,8 +2,7 @@
 //!
 //! A text that is typical of it occurs in its file alone.
 
-use super::source::{list_files, read_text, relative_path, repository_root, without_unit_tests};
-use super::tokens::code_and_comments;
+use source_rules::{code_and_comments, list_files, read_text, relative_path, repository_root, without_unit_tests};
 
 /// A security decision and the text that an implementation of it contains.
 struct Decision {

@@ -5,8 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use super::source;
-use super::tokens::{code_and_comments, is_word_character};
+use source_rules::{code_and_comments, is_word_character};
 
 /// Public type names that a crate may define more than once: crate, name, reason.
 const ALLOWED_DUPLICATES: &[(&str, &str, &str)] = &[
@@ -22,7 +21,8 @@ type Finding = (usize, String);
 fn public_type_names_are_unique_in_their_crate() {
     let mut definitions: BTreeMap<(&str, String), Vec<String>> = BTreeMap::new();
     for source in sources() {
-        let Some(name) = source::CRATES.iter().find(|name| source.file.starts_with(&format!("{name}/src/"))) else {
+        let Some(name) = source_rules::CRATES.iter().find(|name| source.file.starts_with(&format!("{name}/src/")))
+        else {
             continue;
         };
         for (line, type_name) in public_types(&source.code) {
@@ -63,7 +63,7 @@ fn citations_of_missing_files_are_found() {
     assert_eq!(citations("// (`docs/decisions/0001`)."), ["docs/decisions/0001"]);
     assert!(is_in_repository("gotrue-rs/src/lib.rs", "docs/architecture.md"));
     assert!(is_in_repository("gotrue-rs/src/lib.rs", "docs/decisions/0001"));
-    assert!(is_in_repository("gotrue-rs/tests/http/structure/mod.rs", "structure/source.rs"));
+    assert!(is_in_repository("crates/source-rules/tests/rules/main.rs", "rules/single.rs"));
     assert!(!is_in_repository("gotrue-rs/src/lib.rs", "docs/missing.md"));
 }
 
@@ -80,13 +80,13 @@ struct Source {
 fn sources() -> &'static [Source] {
     static SOURCES: OnceLock<Vec<Source>> = OnceLock::new();
     SOURCES.get_or_init(|| {
-        let root = source::repository_root();
+        let root = source_rules::repository_root();
         let files: Vec<_> =
-            source::CRATES.iter().flat_map(|name| source::list_files(&root.join(name), &[".rs"])).collect();
+            source_rules::CRATES.iter().flat_map(|name| source_rules::list_files(&root.join(name), &[".rs"])).collect();
         assert!(files.len() > 300, "only {} files found: is this the repository?", files.len());
         let read = files.iter().map(|path| {
-            let (code, comments) = code_and_comments(&source::read_text(path));
-            Source { file: source::relative_path(path), code, comments }
+            let (code, comments) = code_and_comments(&source_rules::read_text(path));
+            Source { file: source_rules::relative_path(path), code, comments }
         });
         read.collect()
     })
@@ -159,9 +159,9 @@ fn citations(line: &str) -> Vec<&str> {
 
 /// Whether a cited file exists: below the repository, a folder of the citing file, or a crate's `src`.
 fn is_in_repository(citing: &str, cited: &str) -> bool {
-    let root = source::repository_root();
+    let root = source_rules::repository_root();
     let above = Path::new(citing).ancestors().skip(1).map(|folder| root.join(folder));
-    let crates = source::CRATES.iter().map(|name| root.join(name).join("src"));
+    let crates = source_rules::CRATES.iter().map(|name| root.join(name).join("src"));
     above.chain(crates).any(|folder| exists(&folder.join(cited)))
 }
 

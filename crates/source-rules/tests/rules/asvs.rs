@@ -1,8 +1,8 @@
 //! Compares the tests that `docs/security/asvs.md` names with the test files.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use super::hardening::has_test;
+use source_rules::{has_test, repository_root};
 
 struct Section {
     name: String,
@@ -10,12 +10,8 @@ struct Section {
     evidence: String,
 }
 
-fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
-
 fn sections() -> Vec<Section> {
-    let document = std::fs::read_to_string(repository().join("docs/security/asvs.md")).expect("the assessment");
+    let document = std::fs::read_to_string(repository_root().join("docs/security/asvs.md")).expect("the assessment");
     let row = |line: &str| {
         let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
         let [name, status, evidence] = cells[..] else { return None };
@@ -33,10 +29,10 @@ fn named_tests(evidence: &str) -> Vec<(PathBuf, &str)> {
 fn test_file(name: &str) -> PathBuf {
     for (short, folder) in [("http/", "gotrue-rs/tests/http/"), ("serve/", "crates/basalt/tests/serve/")] {
         if let Some(rest) = name.strip_prefix(short) {
-            return repository().join(folder).join(rest);
+            return repository_root().join(folder).join(rest);
         }
     }
-    repository().join(name)
+    repository_root().join(name)
 }
 
 #[test]

@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use super::source;
-
 /// A layer is a module at the crate's root; it may import these others.
 ///
 /// Modules of `platform` count as the layer that [`platform_layer`] names.
@@ -101,15 +99,15 @@ fn platform_layer(module: &str) -> &str {
 
 #[test]
 fn modules_of_platform_import_only_allowed_modules() {
-    let source = source::repository_root().join("crates/platform/src");
+    let source = source_rules::repository_root().join("crates/platform/src");
     let mut broken = Vec::new();
-    for path in source::list_files(&source, &[".rs"]) {
+    for path in source_rules::list_files(&source, &[".rs"]) {
         let file = path.strip_prefix(&source).expect("it lies below");
         let module = module_of(file);
         let [layer, rest @ ..] = &*module else { continue };
-        for (number, import) in imports(&source::read_text(&path), &module) {
+        for (number, import) in imports(&source_rules::read_text(&path), &module) {
             if let Some(why) = violation(&PLATFORM, layer, rest, &import) {
-                broken.push(format!("{}:{number}: {why}", source::relative_path(&path)));
+                broken.push(format!("{}:{number}: {why}", source_rules::relative_path(&path)));
             }
         }
     }
@@ -118,17 +116,17 @@ fn modules_of_platform_import_only_allowed_modules() {
 
 #[test]
 fn layers_import_only_allowed_layers() {
-    let source = source::repository_root().join("gotrue-rs/src");
+    let source = source_rules::repository_root().join("gotrue-rs/src");
     let mut broken = Vec::new();
-    for path in source::list_files(&source, &[".rs"]) {
+    for path in source_rules::list_files(&source, &[".rs"]) {
         let file = path.strip_prefix(&source).expect("it lies below");
         let module = module_of(file);
         let [layer, rest @ ..] = &*module else { continue };
-        for (number, import) in imports(&source::read_text(&path), &module) {
+        for (number, import) in imports(&source_rules::read_text(&path), &module) {
             if let Some(why) = violation(&AUTH, layer, rest, &import)
                 && !is_exception(file, &import)
             {
-                broken.push(format!("{}:{number}: {why}", source::relative_path(&path)));
+                broken.push(format!("{}:{number}: {why}", source_rules::relative_path(&path)));
             }
         }
     }
@@ -138,7 +136,7 @@ fn layers_import_only_allowed_layers() {
 #[test]
 fn every_module_has_a_layer_row() {
     for (folder, layers) in [("gotrue-rs/src", LAYERS), ("crates/platform/src", PLATFORM_LAYERS)] {
-        let root = source::read_text(&source::repository_root().join(folder).join("lib.rs"));
+        let root = source_rules::read_text(&source_rules::repository_root().join(folder).join("lib.rs"));
         let modules = root
             .lines()
             .filter_map(|line| line.trim().trim_start_matches("pub ").strip_prefix("mod ")?.strip_suffix(';'));
@@ -150,7 +148,8 @@ fn every_module_has_a_layer_row() {
 #[test]
 fn crates_of_values_have_no_runtime_web_or_database_dependency() {
     for own in ["foundation", "gotrue-rules"] {
-        let manifest = source::read_text(&source::repository_root().join(format!("crates/{own}/Cargo.toml")));
+        let manifest =
+            source_rules::read_text(&source_rules::repository_root().join(format!("crates/{own}/Cargo.toml")));
         for name in ["tokio", "axum", "sqlx", "reqwest", "hyper"] {
             assert!(manifest.lines().all(|line| !line.starts_with(name)), "{own} depends on {name}");
         }

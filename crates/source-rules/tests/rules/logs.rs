@@ -1,7 +1,8 @@
 //! Log messages are constants; values are fields.
 
-use super::source::{CRATES, list_files, read_text, relative_path, repository_root};
-use super::tokens::{code_and_comments, is_word_character};
+use source_rules::{
+    CRATES, code_and_comments, is_word_character, list_files, read_text, relative_path, repository_root,
+};
 
 const MACROS: [&str; 5] = ["error", "warn", "info", "debug", "trace"];
 

@@ -3,20 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::source;
-use super::tokens::{code_and_comments, is_word_character};
+use source_rules::{code_and_comments, is_word_character};
 
 /// The only file that may use the crate `rsa` (`docs/decisions/0083-rsa-signs-saml-requests-only.md`).
 const RSA_FILE: &str = "gotrue-rs/src/ports/saml/sha1_signature.rs";
 
 #[test]
 fn crate_rsa_is_used_in_one_file() {
-    let root = source::repository_root();
-    let files = source::list_files(&root, &[".rs"]);
+    let root = source_rules::repository_root();
+    let files = source_rules::list_files(&root, &[".rs"]);
     let using: Vec<String> = files
         .iter()
-        .filter(|path| uses_crate(&code_and_comments(&source::read_text(path)).0, "rsa"))
-        .map(|path| source::relative_path(path))
+        .filter(|path| uses_crate(&code_and_comments(&source_rules::read_text(path)).0, "rsa"))
+        .map(|path| source_rules::relative_path(path))
         .collect();
     assert_eq!(using, [RSA_FILE], "files that use the crate rsa, which is not constant-time");
 }
@@ -78,7 +77,7 @@ fn architecture_names_the_dependencies_of_each_crate() {
         .map(|(name, all)| (*name, all.intersection(&names).copied().filter(|other| *other != FOUNDATION).collect()))
         .collect();
 
-    let document = source::read_text(&source::repository_root().join("docs/architecture.md"));
+    let document = source_rules::read_text(&source_rules::repository_root().join("docs/architecture.md"));
     assert_eq!(documented_dependencies(&document), imported, "correct the table of crates in docs/architecture.md");
 }
 
@@ -196,8 +195,8 @@ fn features_outside_tests(manifest: &str) -> Vec<&str> {
 
 /// The manifests of the workspace and its crates, with their paths from the root.
 fn manifests() -> Vec<(String, String)> {
-    let root = source::repository_root();
+    let root = source_rules::repository_root();
     let is_ours = |path: &Path| !path.starts_with(root.join("tools/bench"));
-    let files = source::list_files(&root, &["Cargo.toml"]).into_iter().filter(|path| is_ours(path));
-    files.map(|path| (source::relative_path(&path), source::read_text(&path))).collect()
+    let files = source_rules::list_files(&root, &["Cargo.toml"]).into_iter().filter(|path| is_ours(path));
+    files.map(|path| (source_rules::relative_path(&path), source_rules::read_text(&path))).collect()
 }

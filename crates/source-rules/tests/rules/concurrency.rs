@@ -1,8 +1,8 @@
 //! Checks that the tests named in `docs/concurrency.md` exist.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-const CRATE: &str = env!("CARGO_MANIFEST_DIR");
+use source_rules::{read_text, repository_root};
 
 /// The cells of each row of a table of pairs.
 fn rows(document: &str) -> Vec<Vec<&str>> {
@@ -14,10 +14,10 @@ fn rows(document: &str) -> Vec<Vec<&str>> {
 /// API.
 fn file(modules: &[&str]) -> Option<PathBuf> {
     let (tests, modules) = match modules {
-        ["storage", modules @ ..] => ("../storage-rs/tests/api", modules),
-        modules => ("tests/http", modules),
+        ["storage", modules @ ..] => ("storage-rs/tests/api", modules),
+        modules => ("gotrue-rs/tests/http", modules),
     };
-    let folder = Path::new(CRATE).join(tests).join(modules.join("/"));
+    let folder = repository_root().join(tests).join(modules.join("/"));
     [folder.with_extension("rs"), folder.join("mod.rs")].into_iter().find(|file| file.is_file())
 }
 
@@ -25,14 +25,14 @@ fn exists(test: &str) -> bool {
     let mut modules: Vec<&str> = test.split("::").collect();
     let name = modules.pop().unwrap_or_default();
     let Some(file) = file(&modules) else { return false };
-    let source = std::fs::read_to_string(file).expect("a file of tests");
+    let source = read_text(&file);
     let function = format!("fn {name}(");
     source.split("\n\n").any(|item| item.contains(&function) && (item.contains("test]") || item.contains("test(")))
 }
 
 #[test]
 fn every_pair_of_operations_names_tests_that_exist() {
-    let document = std::fs::read_to_string(Path::new(CRATE).join("../docs/concurrency.md")).expect("the document");
+    let document = read_text(&repository_root().join("docs/concurrency.md"));
     let rows = rows(&document);
     assert!(rows.len() > 30, "only {} pairs were found", rows.len());
     for row in rows {

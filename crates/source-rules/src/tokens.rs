@@ -1,22 +1,7 @@
 //! Separates the code of a Rust source from its comments and literals.
 
-#[test]
-fn comments_and_literals_are_separated_from_code() {
-    let (code, comments) =
-        code_and_comments("let a = \"// b\"; // c 'd\nr#\"e\"f\"#; 'g: '\\''; '\"' /* h /* i */ j */ k\n");
-    assert_eq!(code.split_whitespace().collect::<Vec<_>>(), ["let", "a", "=", ";", ";", "'g:", ";", "k"]);
-    assert_eq!(comments.split_whitespace().collect::<Vec<_>>().join(" "), "// c 'd /* h /* i */ j */");
-    assert_eq!((code.lines().count(), comments.lines().count()), (2, 2));
-}
-
-#[test]
-fn string_literals_are_found_with_their_lines() {
-    let found = string_literals("// \"a\"\nlet b = \"b\";\nr#\"c\"#, b\"d\", '\"', \"\"; /* \"e\" */");
-    assert_eq!(found, [(2, "b"), (3, "c"), (3, "d"), (3, "")]);
-}
-
 /// Whether an identifier may contain this character.
-pub(crate) fn is_word_character(character: char) -> bool {
+pub fn is_word_character(character: char) -> bool {
     character.is_alphanumeric() || character == '_'
 }
 
@@ -28,7 +13,7 @@ enum Token {
 }
 
 /// The code and the comments of a source, each with everything but line breaks blanked out.
-pub(crate) fn code_and_comments(text: &str) -> (String, String) {
+pub fn code_and_comments(text: &str) -> (String, String) {
     let (mut code, mut comments) = (String::new(), String::new());
     let (mut rest, mut previous) = (text, ' ');
     while !rest.is_empty() {
@@ -46,7 +31,7 @@ pub(crate) fn code_and_comments(text: &str) -> (String, String) {
 }
 
 /// The string literals of a source: line number and text between the quotation marks.
-pub(crate) fn string_literals(text: &str) -> Vec<(usize, &str)> {
+pub fn string_literals(text: &str) -> Vec<(usize, &str)> {
     let (mut found, mut line) = (Vec::new(), 1);
     let (mut rest, mut previous) = (text, ' ');
     while !rest.is_empty() {
@@ -127,4 +112,24 @@ fn character(text: &str) -> Option<usize> {
     }
     let length = inside.chars().next()?.len_utf8();
     inside[length..].starts_with('\'').then_some(length + 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_and_literals_are_separated_from_code() {
+        let (code, comments) =
+            code_and_comments("let a = \"// b\"; // c 'd\nr#\"e\"f\"#; 'g: '\\''; '\"' /* h /* i */ j */ k\n");
+        assert_eq!(code.split_whitespace().collect::<Vec<_>>(), ["let", "a", "=", ";", ";", "'g:", ";", "k"]);
+        assert_eq!(comments.split_whitespace().collect::<Vec<_>>().join(" "), "// c 'd /* h /* i */ j */");
+        assert_eq!((code.lines().count(), comments.lines().count()), (2, 2));
+    }
+
+    #[test]
+    fn string_literals_are_found_with_their_lines() {
+        let found = string_literals("// \"a\"\nlet b = \"b\";\nr#\"c\"#, b\"d\", '\"', \"\"; /* \"e\" */");
+        assert_eq!(found, [(2, "b"), (3, "c"), (3, "d"), (3, "")]);
+    }
 }

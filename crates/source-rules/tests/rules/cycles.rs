@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::source;
-use super::tokens::{code_and_comments, is_word_character};
+use source_rules::{code_and_comments, is_word_character};
 
 /// Cycles that are allowed: crate, files below its `src` in order, reason.
 const KNOWN_CYCLES: &[(&str, &[&str], &str)] = &[];
@@ -14,7 +13,7 @@ type ImportGraph = BTreeMap<String, BTreeSet<String>>;
 #[test]
 fn files_of_a_crate_import_each_other_without_cycles() {
     let mut found = Vec::new();
-    for name in source::CRATES.iter() {
+    for name in source_rules::CRATES.iter() {
         let graph = crate_graph(name);
         for cycle in cycles(&graph).into_iter().filter(|cycle| !is_known(name, cycle)) {
             found.push(format!("{name}/src: {}\n{}", cycle.join(", "), describe_imports(&graph, &cycle)));
@@ -83,13 +82,13 @@ fn is_known(name: &str, cycle: &[&str]) -> bool {
 
 /// The import graph of a crate without its unit tests.
 fn crate_graph(name: &str) -> ImportGraph {
-    let folder = source::repository_root().join(name).join("src");
+    let folder = source_rules::repository_root().join(name).join("src");
     let mut sources = Vec::new();
-    for path in source::list_files(&folder, &[".rs"]) {
+    for path in source_rules::list_files(&folder, &[".rs"]) {
         let file = path.strip_prefix(&folder).expect("it lies below").display().to_string();
         let is_test = file.split('/').any(|part| part == "tests" || part == "tests.rs");
         if !is_test {
-            sources.push((file, source::read_text(&path)));
+            sources.push((file, source_rules::read_text(&path)));
         }
     }
     import_graph(&sources)
@@ -109,7 +108,7 @@ fn import_graph(sources: &[(String, String)]) -> ImportGraph {
     let mut graph = ImportGraph::new();
     for (file, text) in sources {
         let module = module_of(file);
-        let (code, _) = code_and_comments(&source::without_unit_tests(text));
+        let (code, _) = code_and_comments(&source_rules::without_unit_tests(text));
         let mut imported = BTreeSet::new();
         for path in import_paths(&code, &children(&files, &module)) {
             let Some(path) = resolve(&path, &module) else { continue };

@@ -1,7 +1,5 @@
 //! Every security decision about the sender of a request has one implementation.
 
-use super::{source, tokens};
-
 /// A pattern of code that belongs to one module.
 struct Implementation {
     /// What the module does.
@@ -132,13 +130,13 @@ const IMPLEMENTATIONS: &[Implementation] = &[
 
 #[test]
 fn decisions_about_the_sender_have_one_implementation() {
-    let root = source::repository_root();
-    let files: Vec<(String, String)> = source::CRATES
+    let root = source_rules::repository_root();
+    let files: Vec<(String, String)> = source_rules::CRATES
         .iter()
-        .flat_map(|name| source::list_files(&root.join(name).join("src"), &[".rs"]))
-        .map(|path| (source::relative_path(&path), path))
+        .flat_map(|name| source_rules::list_files(&root.join(name).join("src"), &[".rs"]))
+        .map(|path| (source_rules::relative_path(&path), path))
         .filter(|(name, _)| !name.contains("/testing/") && !name.ends_with("tests.rs") && !name.contains("/tests/"))
-        .map(|(name, path)| (name, production_code(&source::read_text(&path))))
+        .map(|(name, path)| (name, production_code(&source_rules::read_text(&path))))
         .collect();
 
     let wrong: Vec<String> =
@@ -179,8 +177,8 @@ fn violations(rule: &Implementation, files: &[(String, String)]) -> Vec<String> 
 
 /// The code and the literals of a file without its unit tests, in lower case.
 fn production_code(text: &str) -> String {
-    let text = source::without_unit_tests(text);
-    let (_, comments) = tokens::code_and_comments(&text);
+    let text = source_rules::without_unit_tests(text);
+    let (_, comments) = source_rules::code_and_comments(&text);
     let without_comment =
         |(character, comment): (char, char)| if comment == ' ' || comment == '\n' { character } else { ' ' };
     let code: String = text.chars().zip(comments.chars()).map(without_comment).collect();

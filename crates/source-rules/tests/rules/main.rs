@@ -1,0 +1,11 @@
+//! Rules for the sources and the documents of the whole repository.
+
+mod asvs;
+mod concurrency;
+mod cycles;
+mod decisions;
+mod dependencies;
+mod layers;
+mod logs;
+mod single;
+mod vocabulary;
