@@ -35,7 +35,6 @@ use http_edge::request::{
     ClientAddress, REQUEST_ID, RequestId, RequestIdSource, RequestedUri, ResolvedRequest, TrustedProxies, cors,
     is_same_origin,
 };
-use orders::OrderService;
 use orders::http::{is_order_path, logged_path};
 use postgrest_rs::service::DataApi;
 use storage_rs::storage::Storage;
@@ -79,7 +78,7 @@ pub(crate) struct EdgeRouter {
     /// The visits of the form's page.
     pub form_visits: FormVisits,
     /// The orders of the shop, if there is one.
-    pub orders: Option<Arc<OrderService>>,
+    pub orders: Option<Router>,
     pub dev: DevelopmentPages,
     pub gateway: ApiKeyGateway,
     /// Whose requests are answered while the keys are published.
@@ -212,7 +211,7 @@ impl EdgeRouter {
     /// Answers with a file, a page, or the outcome of a form.
     async fn handle_shop(&self, request: Request) -> Response {
         if let Some(orders) = self.orders.as_ref().filter(|_| is_order_path(request.uri().path())) {
-            return add_security_headers(orders.answer(request).await);
+            return add_security_headers(forward(orders, request).await);
         }
         let shop = self.shop.borrow().clone();
         if shop.has_form(request.uri().path()) {

@@ -192,7 +192,7 @@ impl Services {
             shop,
             desk,
             form_visits: FormVisits::new(app.clock.clone()),
-            orders,
+            orders: orders.map(orders::http::router),
             dev: DevelopmentPages::new(inbox.clone(), access.clone())
                 .with_outbox(Arc::clone(&outbox))
                 .with_mails(mails)

@@ -3,22 +3,23 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use bytes::{Bytes, BytesMut};
 use foundation::error_chain::ErrorChain;
-use foundation::language::Language;
 use foundation::time::Time;
 use futures::stream::{self, Stream};
 use http::header::{
     ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, REFERRER_POLICY, RETRY_AFTER,
     X_CONTENT_TYPE_OPTIONS,
 };
-use http::{HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use http_edge::request::is_prefetch;
 use platform::store::{Connection, Pool};
 use tokio::fs::File;
 use tokio::io::AsyncReadExt;
 use uuid::Uuid;
 
+use super::extract::{Visit, plain};
 use super::page;
 use crate::order::{Order, OrderState};
 use crate::products::{ProductFile, UploadedProduct};
@@ -48,28 +49,27 @@ enum OpenedProduct {
     Uploaded(UploadedProduct),
 }
 
-impl OrderService {
-    /// Answers with the file of a link, or with a page that says why there is none.
-    pub(super) async fn answer_download(&self, token: &str, is_head: bool, language: Language) -> Response {
-        let failure = match self.open_download(token, is_head).await {
-            Ok(opened) => return self.send_file(opened, is_head),
-            Err(failure) => failure,
-        };
-        let is_renewable = matches!(failure, DownloadFailure::Ended);
-        let (status, page) = match failure {
-            DownloadFailure::Unknown => (StatusCode::NOT_FOUND, page::unknown(language)),
-            DownloadFailure::Ended => (StatusCode::GONE, page::ended(language)),
-            DownloadFailure::Refunded => (StatusCode::GONE, page::refunded(language)),
-            DownloadFailure::Unavailable => (StatusCode::SERVICE_UNAVAILABLE, page::unavailable(language)),
-        };
-        let form = if is_renewable { page::format_renewal_form(language, token) } else { String::new() };
-        let mut response = page::respond_with(status, language, page, &form, &self.facts);
-        if status == StatusCode::SERVICE_UNAVAILABLE {
-            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("30"));
-        }
-        response
+/// Answers with the file of a link, or with a page that says why there is none.
+pub(super) async fn send(visit: Visit, method: Method, headers: HeaderMap) -> Response {
+    if is_prefetch(&headers) {
+        return plain(StatusCode::SERVICE_UNAVAILABLE, "a link is not opened ahead of its reader\n");
     }
+    let Visit { service, language, token } = &visit;
+    match service.open_download(token, method == Method::HEAD).await {
+        Ok(opened) => service.send_file(opened),
+        Err(DownloadFailure::Unknown) => visit.respond(StatusCode::NOT_FOUND, page::unknown, ""),
+        Err(DownloadFailure::Ended) => {
+            visit.respond(StatusCode::GONE, page::ended, &page::format_renewal_form(*language, token))
+        }
+        Err(DownloadFailure::Refunded) => visit.respond(StatusCode::GONE, page::refunded, ""),
+        Err(DownloadFailure::Unavailable) => {
+            let page = visit.respond(StatusCode::SERVICE_UNAVAILABLE, page::unavailable, "");
+            ([(RETRY_AFTER, "30")], page).into_response()
+        }
+    }
+}
 
+impl OrderService {
     /// Opens the file of a valid link and counts the download.
     ///
     /// Nothing is counted for a file that cannot be opened.
@@ -124,31 +124,26 @@ impl OrderService {
         Ok(OpenedProduct::Shipped(file.clone(), opened))
     }
 
-    fn send_file(&self, opened: OpenedProduct, is_head: bool) -> Response {
-        let (name, size) = match &opened {
-            OpenedProduct::Shipped(file, _) => (file.name.clone(), file.size),
-            OpenedProduct::Uploaded(file) => (file.name.clone(), file.size),
+    fn send_file(&self, opened: OpenedProduct) -> Response {
+        let (name, size, body) = match opened {
+            OpenedProduct::Shipped(ProductFile { name, size, .. }, opened) => {
+                (name, size, Body::from_stream(read_chunks(opened, size)))
+            }
+            OpenedProduct::Uploaded(UploadedProduct { id, name, size }) => {
+                (name, size, Body::from_stream(read_stored(self.pool.clone(), id, size)))
+            }
         };
-        let body = match opened {
-            _ if is_head => Body::empty(),
-            OpenedProduct::Shipped(_, opened) => Body::from_stream(read_chunks(opened, size)),
-            OpenedProduct::Uploaded(file) => Body::from_stream(read_stored(self.pool.clone(), file.id, size)),
-        };
-        let mut response = Response::new(body);
-        let headers = response.headers_mut();
-        let disposition = HeaderValue::try_from(format!("attachment; filename=\"{name}\""));
-        headers.insert(CONTENT_DISPOSITION, disposition.unwrap_or(HeaderValue::from_static("attachment")));
-        headers.insert(CONTENT_LENGTH, HeaderValue::from(size));
-        for (name, value) in [
+        let disposition = HeaderValue::try_from(format!("attachment; filename=\"{name}\""))
+            .unwrap_or(HeaderValue::from_static("attachment"));
+        let file = [(CONTENT_DISPOSITION, disposition), (CONTENT_LENGTH, HeaderValue::from(size))];
+        let headers = [
             (CONTENT_TYPE, "application/zip"),
             (CACHE_CONTROL, "no-store"),
             (ACCEPT_RANGES, "none"),
             (REFERRER_POLICY, "no-referrer"),
             (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        ] {
-            headers.insert(name, HeaderValue::from_static(value));
-        }
-        response
+        ];
+        (file, headers, body).into_response()
     }
 }
 

@@ -1,6 +1,7 @@
 //! The routes of orders: webhooks, downloads, receipts, the page after a payment.
 
 mod download;
+mod extract;
 mod lost_links;
 mod page;
 mod receipt;
@@ -8,84 +9,65 @@ mod thank_you;
 
 use std::sync::Arc;
 
-use axum::body::Body;
-use axum::extract::Request;
-use axum::response::Response;
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodRouter, get, post};
 use foundation::error_chain::ErrorChain;
-use foundation::language::Language;
-use http::header::{ACCEPT_LANGUAGE, ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
-use http::{HeaderMap, HeaderValue, Method, StatusCode};
-use http_edge::request::{BODY_DEADLINE, BodyError, ResolvedRequest, is_prefetch, read_body};
+use http::StatusCode;
+use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
+use http_edge::request::{BODY_DEADLINE, BodyError, read_body};
 use telemetry::catalog::PAYMENT_EVENTS;
 use telemetry::log_limit::LogLimit;
 
 use crate::order::Provider;
 pub use crate::paths::{DOWNLOADS, ORDERS, RECEIPTS, STYLE_SHEET, THANK_YOU, WEBHOOKS, is_order_path, logged_path};
 use crate::service::OrderService;
-use crate::shop_facts::ShopFonts;
 use crate::webhook::{Delivery, MAX_BODY, WebhookOutcome, WebhookRejection};
+use extract::{find_network, plain};
 pub use page::{MessagePage, format_message_page};
 
 /// Lines about events that are not proved to be of their provider.
 static UNVERIFIED_EVENTS: LogLimit = LogLimit::new();
 
-impl OrderService {
-    /// Answers a request whose path belongs to orders.
-    pub async fn answer(self: &Arc<Self>, request: Request) -> Response {
-        let path = request.uri().path().to_owned();
-        if let Some(name) = path.strip_prefix(WEBHOOKS) {
-            return self.answer_webhook(name, request).await;
-        }
-        if path == ORDERS {
-            let language = find_language(request.headers());
-            return self.answer_lost_links(request, language).await;
-        }
-        if let Some(token) = path.strip_prefix(RECEIPTS)
-            && *request.method() == Method::POST
-        {
-            let language = find_language(request.headers());
-            return self.answer_addressed_receipt(request, token, language).await;
-        }
-        if !matches!(*request.method(), Method::GET | Method::HEAD) {
-            return not_allowed("GET, HEAD");
-        }
-        let language = find_language(request.headers());
-        if let Some(token) = path.strip_prefix(DOWNLOADS) {
-            if is_prefetch(request.headers()) {
-                return plain(StatusCode::SERVICE_UNAVAILABLE, "a link is not opened ahead of its reader\n");
-            }
-            return self.answer_download(token, *request.method() == Method::HEAD, language).await;
-        }
-        if let Some(token) = path.strip_prefix(RECEIPTS) {
-            return self.answer_receipt(token, language, "").await;
-        }
-        if path == STYLE_SHEET {
-            return style_sheet(&self.facts.fonts);
-        }
-        self.answer_thank_you(request.uri().query().unwrap_or_default(), language).await
+/// Creates the router of the paths that [`is_order_path`] names.
+pub fn router(service: Arc<OrderService>) -> Router {
+    let mut router = Router::new()
+        .route(ORDERS, only("GET, HEAD, POST", get(page::show_lost_links).post(lost_links::send)))
+        .route(STYLE_SHEET, only("GET, HEAD", get(style_sheet)))
+        .route(THANK_YOU, only("GET, HEAD", get(thank_you::show)));
+    // A wildcard does not match an empty token.
+    for token in ["", "{*token}"] {
+        router = router
+            .route(&format!("{DOWNLOADS}{token}"), only("GET, HEAD", get(download::send)))
+            .route(&format!("{RECEIPTS}{token}"), only("GET, HEAD, POST", get(receipt::show).post(receipt::show_addressed)));
     }
+    for provider in Provider::ALL {
+        let receive = move |service, request| receive_event(service, provider, request);
+        router = router.route(&format!("{WEBHOOKS}{}", provider.path_segment()), only("POST", post(receive)));
+    }
+    router.fallback(async || plain(StatusCode::NOT_FOUND, "there is no such webhook\n")).with_state(service)
+}
 
-    async fn answer_webhook(&self, name: &str, request: Request) -> Response {
-        let found = Provider::ALL.into_iter().find(|provider| provider.path_segment() == name);
-        let Some(provider) = found else { return plain(StatusCode::NOT_FOUND, "there is no such webhook\n") };
-        if *request.method() != Method::POST {
-            return not_allowed("POST");
-        }
-        let (head, body) = request.into_parts();
-        let body = match read_body(body, MAX_BODY, BODY_DEADLINE).await {
-            Ok(body) => body,
-            Err(error) => return refuse_body(error),
-        };
-        let client = head.extensions.get::<ResolvedRequest>().and_then(|resolved| resolved.client);
-        let network = client.map(|client| client.network().to_string()).unwrap_or_default();
-        let delivery = Delivery { headers: &head.headers, body: &body, network: &network };
-        let received = self.receive_delivery(provider, delivery).await;
-        log_event(provider, &received);
-        match received {
-            Ok(outcome) => plain(StatusCode::OK, &format!("{}\n", outcome.name())),
-            Err(rejection) => refuse(&rejection),
-        }
-    }
+/// Refuses methods without a handler; the response names `allowed`.
+fn only(allowed: &'static str, methods: MethodRouter<Arc<OrderService>>) -> MethodRouter<Arc<OrderService>> {
+    methods.fallback(async move || {
+        ([(ALLOW, allowed)], plain(StatusCode::METHOD_NOT_ALLOWED, "this method is not allowed here\n"))
+    })
+}
+
+async fn receive_event(
+    State(service): State<Arc<OrderService>>,
+    provider: Provider,
+    request: Request,
+) -> Result<Response, Response> {
+    let (head, body) = request.into_parts();
+    let body = read_body(body, MAX_BODY, BODY_DEADLINE).await.map_err(refuse_body)?;
+    let delivery = Delivery { headers: &head.headers, body: &body, network: &find_network(&head.extensions) };
+    let received = service.receive_delivery(provider, delivery).await;
+    log_event(provider, &received);
+    let outcome = received.map_err(|rejection| refuse(&rejection))?;
+    Ok(plain(StatusCode::OK, &format!("{}\n", outcome.name())))
 }
 
 /// Counts an event and writes its line.
@@ -150,38 +132,11 @@ fn refuse(rejection: &WebhookRejection) -> Response {
         | WebhookRejection::CertificateLimit => "the event cannot be stored now; send it again\n".to_owned(),
         stated => format!("{stated}\n"),
     };
-    let mut response = plain(status, &text);
-    if status == StatusCode::SERVICE_UNAVAILABLE {
-        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("60"));
-    }
-    response
+    let retry_after = (status == StatusCode::SERVICE_UNAVAILABLE).then_some([(RETRY_AFTER, "60")]);
+    (retry_after, plain(status, &text)).into_response()
 }
 
-/// Returns the language that the reader prefers.
-fn find_language(headers: &HeaderMap) -> Language {
-    let header = headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
-    header.and_then(Language::negotiate).unwrap_or_default()
-}
-
-fn not_allowed(allowed: &'static str) -> Response {
-    let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, "this method is not allowed here\n");
-    response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
-    response
-}
-
-fn plain(status: StatusCode, text: &str) -> Response {
-    let mut response = Response::new(Body::from(text.to_owned()));
-    *response.status_mut() = status;
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response
-}
-
-fn style_sheet(fonts: &ShopFonts) -> Response {
-    let mut response = Response::new(Body::from(page::format_style_sheet(fonts)));
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/css; charset=utf-8"));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=300"));
-    response
+async fn style_sheet(State(service): State<Arc<OrderService>>) -> Response {
+    let headers = [(CONTENT_TYPE, "text/css; charset=utf-8"), (CACHE_CONTROL, "public, max-age=300")];
+    (headers, page::format_style_sheet(&service.facts.fonts)).into_response()
 }

@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use axum::body::Body;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use foundation::html::escape_html;
 use foundation::language::Language;
+use http::StatusCode;
 use http::header::{CACHE_CONTROL, CONTENT_LANGUAGE, CONTENT_TYPE, VARY};
-use http::{HeaderName, HeaderValue, StatusCode};
 
+use super::extract::Visit;
 use crate::paths::{ORDERS, STYLE_SHEET};
 use crate::receipt::Receipt;
 use crate::shop_facts::{SellerDocument, SellerIdentity, ShopFacts, ShopFonts};
@@ -671,33 +671,27 @@ fn document_title(language: Language, document: SellerDocument) -> &'static str 
     }
 }
 
-/// Answers with a page that has a form.
-pub(super) fn respond_with(
-    status: StatusCode,
-    language: Language,
-    page: MessagePage,
-    form: &str,
-    facts: &ShopFacts,
-) -> Response {
-    let mut response = respond(language, format_page_with(language, page, form, facts, UNLISTED));
-    *response.status_mut() = status;
-    response.headers_mut().insert(HeaderName::from_static("x-robots-tag"), HeaderValue::from_static("noindex"));
-    response
+impl Visit {
+    /// Answers with a page and further content, such as a form.
+    pub(super) fn respond(&self, status: StatusCode, page: fn(Language) -> MessagePage, form: &str) -> Response {
+        let html = format_page_with(self.language, page(self.language), form, &self.service.facts, UNLISTED);
+        (status, [("x-robots-tag", "noindex")], respond(self.language, html)).into_response()
+    }
 }
 
 /// Answers with the page where buyers ask for their links, which search engines may list.
-pub(super) fn respond_with_lost_links(language: Language, facts: &ShopFacts) -> Response {
+pub(super) async fn show_lost_links(Visit { service, language, .. }: Visit) -> Response {
     let page = lost_links(language);
     let meta = format!("<meta name=\"description\" content=\"{}\">", page.paragraphs[0]);
-    respond(language, format_page_with(language, page, &format_address_form(language), facts, &meta))
+    respond(language, format_page_with(language, page, &format_address_form(language), &service.facts, &meta))
 }
 
 fn respond(language: Language, html: String) -> Response {
-    let mut response = Response::new(Body::from(html));
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(CONTENT_LANGUAGE, HeaderValue::from_static(language.tag()));
-    headers.insert(VARY, HeaderValue::from_static("accept-language"));
-    response
+    let headers = [
+        (CONTENT_TYPE, "text/html; charset=utf-8"),
+        (CACHE_CONTROL, "no-store"),
+        (CONTENT_LANGUAGE, language.tag()),
+        (VARY, "accept-language"),
+    ];
+    (headers, html).into_response()
 }

@@ -2,16 +2,14 @@
 //!
 //! A form adds an addressee, such as a company with its VAT number. It is shown in the answer, and not stored.
 
-use axum::extract::Request;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use foundation::error_chain::ErrorChain;
-use foundation::language::Language;
+use http::StatusCode;
 use http::header::{REFERRER_POLICY, RETRY_AFTER};
-use http::{HeaderValue, StatusCode};
-use http_edge::request::{BODY_DEADLINE, is_same_origin, read_body};
 use platform::store::Result;
 
-use super::{page, plain};
+use super::extract::{OwnForm, Visit};
+use super::page;
 use crate::order::{Order, OrderState};
 use crate::paths::RECEIPTS;
 use crate::receipt::LINES_BEFORE_ITEM;
@@ -24,50 +22,46 @@ const MAX_FORM: usize = 8 * 1024;
 const MAX_LINES: usize = 8;
 const MAX_LINE: usize = 120;
 
-impl OrderService {
-    /// Answers the form of a receipt: the receipt with the lines that were entered.
-    pub(super) async fn answer_addressed_receipt(&self, request: Request, token: &str, language: Language) -> Response {
-        if !is_same_origin(request.headers()) {
-            return plain(StatusCode::FORBIDDEN, "The form was not sent by this page. Open the page and try again.\n");
+/// Answers with the receipt.
+pub(super) async fn show(visit: Visit) -> Response {
+    answer(&visit, "").await
+}
+
+/// Answers the form of a receipt: the receipt with the lines that were entered.
+pub(super) async fn show_addressed(visit: Visit, form: OwnForm<MAX_FORM>) -> Response {
+    let entered = form.find(page::ADDRESSEE_FIELD).map(|entered| clean_addressee(&entered));
+    answer(&visit, &entered.unwrap_or_default()).await
+}
+
+/// Answers with the receipt of the order that the token names, or with a page that says why there is none.
+///
+/// `addressee`: name and address, in lines; empty if nothing was entered.
+async fn answer(visit: &Visit, addressee: &str) -> Response {
+    let Visit { service, language, token } = visit;
+    let (language, facts) = (*language, &service.facts);
+    let response = match service.find_order_of_link(token).await {
+        Ok(Some(order)) => {
+            let number = order.number.to_string();
+            let mut lines = order.receipt(&number).list_lines(language, facts);
+            if !addressee.is_empty() {
+                lines.insert(LINES_BEFORE_ITEM, (page::addressee_texts(language).line, addressee.to_owned()));
+            }
+            let is_refunded = order.state == OrderState::Refunded;
+            let content = page::format_receipt(language, is_refunded, &lines, facts.contact())
+                + &page::format_addressee_form(language, &format!("{RECEIPTS}{token}"), addressee);
+            visit.respond(StatusCode::OK, page::receipt, &content)
         }
-        let Ok(body) = read_body(request.into_body(), MAX_FORM, BODY_DEADLINE).await else {
-            return plain(StatusCode::BAD_REQUEST, "The form was not received.\n");
-        };
-        let mut pairs = url::form_urlencoded::parse(&body).filter(|(name, _)| name == page::ADDRESSEE_FIELD);
-        let entered = pairs.next().map(|(_, value)| clean_addressee(&value)).unwrap_or_default();
-        self.answer_receipt(token, language, &entered).await
-    }
+        Ok(None) => visit.respond(StatusCode::NOT_FOUND, page::unknown, ""),
+        Err(error) => {
+            tracing::error!(error = %ErrorChain(&error), "a receipt could not be read");
+            let page = visit.respond(StatusCode::SERVICE_UNAVAILABLE, page::receipt_unavailable, "");
+            ([(RETRY_AFTER, "30")], page).into_response()
+        }
+    };
+    ([(REFERRER_POLICY, "no-referrer")], response).into_response()
+}
 
-    /// Answers with the receipt of the order that the token names, or with a page that says why there is none.
-    ///
-    /// `addressee`: name and address, in lines; empty if nothing was entered.
-    pub(super) async fn answer_receipt(&self, token: &str, language: Language, addressee: &str) -> Response {
-        let facts = &self.facts;
-        let mut response = match self.find_order_of_link(token).await {
-            Ok(Some(order)) => {
-                let number = order.number.to_string();
-                let mut lines = order.receipt(&number).list_lines(language, facts);
-                if !addressee.is_empty() {
-                    lines.insert(LINES_BEFORE_ITEM, (page::addressee_texts(language).line, addressee.to_owned()));
-                }
-                let is_refunded = order.state == OrderState::Refunded;
-                let content = page::format_receipt(language, is_refunded, &lines, facts.contact())
-                    + &page::format_addressee_form(language, &format!("{RECEIPTS}{token}"), addressee);
-                page::respond_with(StatusCode::OK, language, page::receipt(language), &content, facts)
-            }
-            Ok(None) => page::respond_with(StatusCode::NOT_FOUND, language, page::unknown(language), "", facts),
-            Err(error) => {
-                tracing::error!(error = %ErrorChain(&error), "a receipt could not be read");
-                let page = page::receipt_unavailable(language);
-                let mut response = page::respond_with(StatusCode::SERVICE_UNAVAILABLE, language, page, "", facts);
-                response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("30"));
-                response
-            }
-        };
-        response.headers_mut().insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-        response
-    }
-
+impl OrderService {
     /// Finds the order of a link that this shop has signed.
     async fn find_order_of_link(&self, token: &str) -> Result<Option<Order>> {
         let Some(grant) = self.download_key().await?.verify(token) else { return Ok(None) };

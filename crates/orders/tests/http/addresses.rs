@@ -51,14 +51,14 @@ async fn latest_link(shop: &TestShop) -> String {
 
 async fn download(shop: &TestShop, path: &str) -> u16 {
     let request = Request::builder().method(Method::GET).uri(path).body(Body::empty()).expect("a request");
-    shop.service.answer(request).await.status().as_u16()
+    shop.answer(request).await.status().as_u16()
 }
 
 /// Sends the form of the page of lost links, and waits until what it asks for is written.
 async fn ask_again(shop: &TestShop, form: &str) {
     let request = Request::builder().method(Method::POST).uri("/orders");
     let request = request.header("content-type", "application/x-www-form-urlencoded");
-    let response = shop.service.answer(request.body(Body::from(form.to_owned())).expect("a request")).await;
+    let response = shop.answer(request.body(Body::from(form.to_owned())).expect("a request")).await;
     assert_eq!(response.status(), 200);
     tokio::time::sleep(Duration::from_millis(300)).await;
 }

@@ -53,7 +53,7 @@ async fn post(shop: &TestShop, client: &str, path: &str, event: SignedEvent) -> 
     let mut request = Request::post(path).body(Body::from(event.body)).expect("a request");
     *request.headers_mut() = event.headers;
     request.extensions_mut().insert(ResolvedRequest { id, client });
-    shop.service.answer(request).await.status().as_u16()
+    shop.answer(request).await.status().as_u16()
 }
 
 #[tokio::test]

@@ -20,7 +20,7 @@ async fn latest_link(shop: &TestShop) -> String {
 
 async fn send(shop: &TestShop, method: Method, path: &str) -> u16 {
     let request = Request::builder().method(method).uri(path).body(Body::empty()).expect("a request");
-    shop.service.answer(request).await.status().as_u16()
+    shop.answer(request).await.status().as_u16()
 }
 
 #[tokio::test]
@@ -61,7 +61,7 @@ async fn deleting_the_key_ends_all_links_of_a_running_server() {
 async fn ask_again(shop: &TestShop, form: &str) -> (u16, String) {
     let request = Request::builder().method(Method::POST).uri("/orders");
     let request = request.header("content-type", "application/x-www-form-urlencoded");
-    let response = shop.service.answer(request.body(Body::from(form.to_owned())).expect("a request")).await;
+    let response = shop.answer(request.body(Body::from(form.to_owned())).expect("a request")).await;
     let status = response.status().as_u16();
     let body = axum::body::to_bytes(response.into_body(), 100_000).await.expect("a page");
     (status, String::from_utf8(body.to_vec()).expect("text"))
@@ -79,7 +79,7 @@ async fn form_of_lost_links_is_refused_from_other_sites() {
         let request = Request::builder().method(Method::POST).uri("/orders");
         let request = request.header("content-type", "application/x-www-form-urlencoded");
         let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
-        let answer = shop.service.answer(request.body(Body::from("email=ann%40example.com")).expect("a request")).await;
+        let answer = shop.answer(request.body(Body::from("email=ann%40example.com")).expect("a request")).await;
         assert_eq!(answer.status(), status, "{headers:?}");
     }
 }
@@ -92,7 +92,7 @@ async fn receipt_names_whom_the_buyer_enters_and_stores_nothing() {
     let enter = async |path: &str, site: &str| {
         let request = Request::builder().method(Method::POST).uri(path).header("sec-fetch-site", site);
         let form = "addressee=+Mill+%26+Co+%0D%0A%3Cb%3E1+Mill+Lane%0D%0A%0D%0AVAT+GB123";
-        let response = shop.service.answer(request.body(Body::from(form)).expect("a request")).await;
+        let response = shop.answer(request.body(Body::from(form)).expect("a request")).await;
         let status = response.status().as_u16();
         let body = axum::body::to_bytes(response.into_body(), 100_000).await.expect("a page");
         (status, String::from_utf8(body.to_vec()).expect("text"))
@@ -106,7 +106,7 @@ async fn receipt_names_whom_the_buyer_enters_and_stores_nothing() {
     assert_eq!(enter(&receipt, "cross-site").await.0, 403);
     assert_eq!(enter("/shop/receipt/abc", "same-origin").await.0, 404);
     let request = Request::builder().uri(&receipt).body(Body::empty()).expect("a request");
-    let again = axum::body::to_bytes(shop.service.answer(request).await.into_body(), 100_000).await.expect("a page");
+    let again = axum::body::to_bytes(shop.answer(request).await.into_body(), 100_000).await.expect("a page");
     assert!(!String::from_utf8_lossy(&again).contains("Mill"), "nothing is stored");
 }
 
@@ -118,7 +118,7 @@ async fn receipt_is_shown_also_after_the_end_of_the_link() {
     let receipt = link.replace("/shop/download/", "/shop/receipt/");
     let open = async |path: &str, language: &str| {
         let request = Request::builder().uri(path).header("accept-language", language).body(Body::empty());
-        let response = shop.service.answer(request.expect("a request")).await;
+        let response = shop.answer(request.expect("a request")).await;
         let status = response.status().as_u16();
         assert_eq!(response.headers()["referrer-policy"], "no-referrer");
         assert_eq!(response.headers()["cache-control"], "no-store");
@@ -249,7 +249,7 @@ async fn ended_link_is_renewed_unless_the_order_is_refunded() {
 /// Opens the page after a payment; returns the header `Refresh` and the page.
 async fn thank_you(shop: &TestShop, query: &str) -> (String, String) {
     let request = Request::builder().uri(format!("/thank-you{query}")).header("accept-language", "en");
-    let response = shop.service.answer(request.body(Body::empty()).expect("a request")).await;
+    let response = shop.answer(request.body(Body::empty()).expect("a request")).await;
     assert_eq!(response.status().as_u16(), 200);
     assert_eq!(response.headers()["cache-control"], "no-store");
     let refresh = response.headers().get("refresh").map(|value| value.to_str().expect("text").to_owned());
@@ -334,7 +334,7 @@ async fn page_of_lost_links_is_found_and_tells_who_asks_too_often_in_the_languag
     let open = async |method: Method, path: &str, body: &'static str| {
         let request = Request::builder().method(method).uri(path).header("accept-language", "de");
         let request = request.header("content-type", "application/x-www-form-urlencoded").body(Body::from(body));
-        let answer = shop.service.answer(request.expect("a request")).await;
+        let answer = shop.answer(request.expect("a request")).await;
         let (head, body) = answer.into_parts();
         let body = axum::body::to_bytes(body, 64 * 1024).await.expect("a body");
         (head, String::from_utf8(body.to_vec()).expect("text"))

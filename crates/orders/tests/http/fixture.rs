@@ -4,6 +4,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use axum::extract::Request;
+use axum::response::Response;
 use foundation::mail_brand::MailBrand;
 use orders::decision::Product;
 use orders::products::ProductFolder;
@@ -19,6 +21,7 @@ use platform::store::outbox::OutboxTable;
 use platform::testing::FakeClock;
 use platform::testing::TestDatabase;
 use serde_json::{Value, json};
+use tower::ServiceExt;
 use url::Url;
 
 pub(crate) struct TestShop {
@@ -87,6 +90,12 @@ impl TestShop {
         let service = Arc::new(OrderService::new(settings, facts, folder, ports));
         let simulator = Simulator::new(Arc::clone(&service), entropy);
         Self { database, pool, clock, service, simulator, products }
+    }
+
+    /// Answers a request as the server does.
+    pub(crate) async fn answer(&self, request: Request) -> Response {
+        let Ok(response) = orders::http::router(Arc::clone(&self.service)).oneshot(request).await;
+        response
     }
 
     /// Delivers a signed event.

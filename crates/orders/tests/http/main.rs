@@ -8,4 +8,5 @@ mod fixture;
 mod held;
 mod provider_server;
 mod providers;
+mod routes;
 mod statements;
