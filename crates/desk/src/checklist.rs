@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
+use axum::extract::State;
 use axum::response::Response;
-use futures::FutureExt;
-use futures::future::BoxFuture;
 use serde_json::{Value, json};
+use utoipa_axum::routes;
 
+use crate::document::Refusal;
 use crate::http::error::DeskError;
 use crate::http::respond;
-use crate::section::{OwnerCall, Section};
-use crate::store::checklist;
+use crate::section::{OwnerCall, OwnerRoutes, Section, unknown_path};
+use crate::store::checklist as store;
 use crate::store::recovery_codes::{self, RecoveryCodes};
 
 /// What the server knows about its shop.
@@ -41,23 +42,27 @@ impl Checklist {
     pub fn new(find_readiness: FindReadiness) -> Self {
         Self(find_readiness)
     }
-
-    async fn show(&self, call: OwnerCall) -> Result<Response, DeskError> {
-        let ("GET", true) = (call.method.as_str(), call.segments.is_empty()) else {
-            return Err(DeskError::not_found("The path"));
-        };
-        let stored = StoredReadiness {
-            recovery_codes: recovery_codes::count(&mut call.db(), call.owner.id).await?,
-            has_test_order: checklist::has_test_order(&mut call.db()).await?,
-        };
-        Ok(respond::ok(&build(&(self.0)(), stored)))
-    }
 }
 
 impl Section for Checklist {
-    fn answer(&self, call: OwnerCall) -> BoxFuture<'_, Result<Response, DeskError>> {
-        self.show(call).boxed()
+    const NAME: &'static str = "checklist";
+
+    fn routes() -> OwnerRoutes<Self> {
+        OwnerRoutes::new(unknown_path).calls(routes!(show_checklist))
     }
+}
+
+/// Returns what the shop lacks before it sells.
+#[utoipa::path(
+    get, path = "/", tag = "checklist",
+    responses((status = 200, description = "The items", body = Object), Refusal)
+)]
+async fn show_checklist(State(checklist): State<Arc<Checklist>>, call: OwnerCall) -> Result<Response, DeskError> {
+    let stored = StoredReadiness {
+        recovery_codes: recovery_codes::count(&mut call.db(), call.owner.id).await?,
+        has_test_order: store::has_test_order(&mut call.db()).await?,
+    };
+    Ok(respond::ok(&build(&(checklist.0)(), stored)))
 }
 
 /// What the database knows.

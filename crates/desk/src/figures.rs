@@ -3,17 +3,19 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use axum::extract::State;
 use axum::response::Response;
 use chrono::{Days, NaiveDate};
-use futures::FutureExt;
-use futures::future::BoxFuture;
 use serde_json::{Value, json};
+use utoipa_axum::routes;
 
+use crate::document::Refusal;
 use crate::http::error::DeskError;
 use crate::http::query::{Query, has_plain_year};
 use crate::http::respond;
-use crate::section::{OwnerCall, Section};
-use crate::store::figures::{self, FigureRow};
+use crate::schemas;
+use crate::section::{OwnerCall, OwnerRoutes, Section, unknown_path};
+use crate::store::figures::{self as store, FigureRow};
 
 /// The days before today that are shown if none are requested.
 const DEFAULT_DAYS: u64 = 29;
@@ -31,26 +33,30 @@ impl Figures {
     pub fn new(list_templates: ListTemplates) -> Self {
         Self(list_templates)
     }
-
-    async fn show(&self, call: OwnerCall) -> Result<Response, DeskError> {
-        let ("GET", true) = (call.method.as_str(), call.segments.is_empty()) else {
-            return Err(DeskError::not_found("The path"));
-        };
-        let period = Period::read(&call.query, call.now().date_naive())?;
-        let tests = match call.query.get("tests") {
-            None => TestFigures::LeftOut,
-            Some("included") => TestFigures::Included,
-            Some(_) => return Err(DeskError::invalid("tests must be included, or absent.")),
-        };
-        let rows = figures::list(&mut call.db().with_long_statements(), period.from, period.to).await?;
-        Ok(respond::ok(&build(period, &rows, tests, &(self.0)())))
-    }
 }
 
 impl Section for Figures {
-    fn answer(&self, call: OwnerCall) -> BoxFuture<'_, Result<Response, DeskError>> {
-        self.show(call).boxed()
+    const NAME: &'static str = "figures";
+
+    fn routes() -> OwnerRoutes<Self> {
+        OwnerRoutes::new(unknown_path).calls(routes!(show_figures))
     }
+}
+
+/// Returns views, submissions and purchases by day and by template.
+#[utoipa::path(
+    get, path = "/", tag = "figures", params(schemas::FigureParameters),
+    responses((status = 200, description = "The figures", body = Object), Refusal)
+)]
+async fn show_figures(State(figures): State<Arc<Figures>>, call: OwnerCall) -> Result<Response, DeskError> {
+    let period = Period::read(&call.query, call.now().date_naive())?;
+    let tests = match call.query.get("tests") {
+        None => TestFigures::LeftOut,
+        Some("included") => TestFigures::Included,
+        Some(_) => return Err(DeskError::invalid("tests must be included, or absent.")),
+    };
+    let rows = store::list(&mut call.db().with_long_statements(), period.from, period.to).await?;
+    Ok(respond::ok(&build(period, &rows, tests, &(figures.0)())))
 }
 
 /// The days of a request, both included.

@@ -7,26 +7,31 @@ use ::orders::export::{CSV_HEADER, to_csv};
 use ::orders::held::{self, HeldChoice, HeldError};
 use ::orders::{Order, OrderService, OrderState, Provider};
 use axum::body::Body;
+use axum::extract::{Path, State};
 use axum::response::Response;
 use chrono::{Days, NaiveDate, NaiveTime};
 use foundation::email::Email;
 use foundation::error_chain::ErrorChain;
-use futures::future::BoxFuture;
-use futures::{FutureExt, StreamExt, stream};
+use futures::{StreamExt, stream};
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode};
 use platform::store;
 use serde_json::json;
-use uuid::Uuid;
+use utoipa_axum::routes;
 
+use crate::document::Refusal;
 use crate::http::error::DeskError;
+use crate::http::path::parse_id;
 use crate::http::query::Query;
 use crate::http::respond;
-use crate::section::{OwnerCall, Section};
+use crate::schemas;
+use crate::section::{OwnerCall, OwnerRoutes, Section, unknown_path};
 
 /// The longest address, provider and id of an event, in characters.
 const MAX_EMAIL: usize = 255;
 const MAX_NAME: usize = 200;
+/// What a path names, for errors.
+const ORDER: &str = "The order";
 
 /// Answers `/orders`.
 pub struct Orders(Arc<OrderService>);
@@ -35,31 +40,6 @@ impl Orders {
     /// Creates the section over the service of orders.
     pub fn new(service: Arc<OrderService>) -> Self {
         Self(service)
-    }
-
-    async fn handle(&self, call: OwnerCall) -> Result<Response, DeskError> {
-        let (method, segments) = call.route();
-        match (method, segments.as_slice()) {
-            ("GET", []) => {
-                let list = admin::list(&self.0, &read_filter(&call.query)?).await?;
-                Ok(respond::ok(&list.to_json()))
-            }
-            ("GET", ["export"]) => {
-                let response = self.export(read_filter(&call.query)?).await?;
-                call.record_done("order.export", "").await;
-                Ok(response)
-            }
-            ("GET", ["held"]) => Ok(respond::ok(&held::list(&self.0).await?)),
-            ("POST", ["held", "deliver"]) => self.deliver_held(&call).await,
-            ("POST", ["held", "dismiss"]) => self.dismiss_held(&call).await,
-            ("GET", [_]) => {
-                let found = admin::find(&self.0, call.id(0, "The order")?).await?;
-                Ok(respond::ok(&found.ok_or_else(|| DeskError::not_found("The order"))?.to_json()))
-            }
-            ("POST", [_, "resend"]) => self.resend(&call, call.id(0, "The order")?).await,
-            ("POST", [_, "refund"]) => self.refund(&call, call.id(0, "The order")?).await,
-            _ => Err(DeskError::not_found("The path")),
-        }
     }
 
     /// Answers with the orders of the filter as CSV, streamed page by page.
@@ -87,52 +67,134 @@ impl Orders {
         headers.insert(CONTENT_DISPOSITION, HeaderValue::from_static("attachment; filename=\"orders.csv\""));
         Ok(response)
     }
-
-    /// Delivers a payment that waits for the owner.
-    async fn deliver_held(&self, call: &OwnerCall) -> Result<Response, DeskError> {
-        let (provider, event_id) = read_event(call)?;
-        let template = call.body.get("template").and_then(serde_json::Value::as_u64);
-        let template = template.and_then(|id| u16::try_from(id).ok());
-        let template = template.ok_or_else(|| DeskError::invalid("template must be the id of a template."))?;
-        let email = read_email(call)?;
-        let choice = HeldChoice { provider, event_id, template, email: email.as_ref().map(Email::as_str) };
-        let id = held::deliver(&self.0, choice).await.map_err(refuse_held)?;
-        call.record_done("order.deliver_held", &id.to_string()).await;
-        Ok(respond::json(StatusCode::CREATED, &json!({ "id": id })))
-    }
-
-    /// Takes a payment from the list without delivering it.
-    async fn dismiss_held(&self, call: &OwnerCall) -> Result<Response, DeskError> {
-        let (provider, event_id) = read_event(call)?;
-        if !held::dismiss(&self.0, provider, event_id).await? {
-            return Err(DeskError::not_found("The payment"));
-        }
-        call.record_done("order.dismiss_held", event_id).await;
-        Ok(respond::ok(&json!({})))
-    }
-
-    /// Mails a new link, to another address if one is given. The log names the order and no address.
-    async fn resend(&self, call: &OwnerCall, id: Uuid) -> Result<Response, DeskError> {
-        let email = read_email(call)?;
-        let to = Recipient { email: email.as_ref(), previous: find_text(call, "previous_email")? };
-        let is_other = admin::resend_download_to(&self.0, id, to).await.map_err(refuse_resend)?;
-        let action = if is_other { "order.change_address" } else { "order.resend" };
-        call.record_done(action, &id.to_string()).await;
-        Ok(respond::json(StatusCode::ACCEPTED, &json!({})))
-    }
-
-    async fn refund(&self, call: &OwnerCall, id: Uuid) -> Result<Response, DeskError> {
-        let outcome = admin::refund(&self.0, id).await;
-        let action = if outcome.is_ok() { "order.refund" } else { "order.refund_failed" };
-        call.record_done(action, &id.to_string()).await;
-        Ok(respond::ok(&outcome.map_err(refuse_refund)?.to_json()))
-    }
 }
 
 impl Section for Orders {
-    fn answer(&self, call: OwnerCall) -> BoxFuture<'_, Result<Response, DeskError>> {
-        self.handle(call).boxed()
+    const NAME: &'static str = "orders";
+
+    fn routes() -> OwnerRoutes<Self> {
+        OwnerRoutes::new(unknown_path)
+            .calls(routes!(list_orders))
+            .calls(routes!(export_orders))
+            .calls(routes!(list_held_payments))
+            .calls(routes!(deliver_held_payment))
+            .calls(routes!(dismiss_held_payment))
+            .calls(routes!(show_order))
+            .calls(routes!(resend_link))
+            .calls(routes!(refund_order))
     }
+}
+
+/// Lists orders, the latest first.
+#[utoipa::path(
+    get, path = "/", tag = "orders", params(schemas::OrderParameters),
+    responses((status = 200, description = "The orders", body = Object), Refusal)
+)]
+async fn list_orders(State(orders): State<Arc<Orders>>, call: OwnerCall) -> Result<Response, DeskError> {
+    let list = admin::list(&orders.0, &read_filter(&call.query)?).await?;
+    Ok(respond::ok(&list.to_json()))
+}
+
+/// Returns the orders of a list as CSV.
+#[utoipa::path(
+    get, path = "/export", tag = "orders", params(schemas::OrderParameters),
+    responses((status = 200, description = "The orders", body = String, content_type = "text/csv"), Refusal)
+)]
+async fn export_orders(State(orders): State<Arc<Orders>>, call: OwnerCall) -> Result<Response, DeskError> {
+    let response = orders.export(read_filter(&call.query)?).await?;
+    call.record_done("order.export", "").await;
+    Ok(response)
+}
+
+/// Lists the payments that wait for the owner.
+#[utoipa::path(
+    get, path = "/held", tag = "orders",
+    responses((status = 200, description = "The payments", body = Object), Refusal)
+)]
+async fn list_held_payments(State(orders): State<Arc<Orders>>, _: OwnerCall) -> Result<Response, DeskError> {
+    Ok(respond::ok(&held::list(&orders.0).await?))
+}
+
+/// Returns an order.
+#[utoipa::path(
+    get, path = "/{id}", tag = "orders", params(("id" = Uuid, Path, description = "The id of the order")),
+    responses((status = 200, description = "The order", body = Object), Refusal)
+)]
+async fn show_order(
+    State(orders): State<Arc<Orders>>,
+    Path(id): Path<String>,
+    _: OwnerCall,
+) -> Result<Response, DeskError> {
+    let found = admin::find(&orders.0, parse_id(&id, ORDER)?).await?;
+    Ok(respond::ok(&found.ok_or_else(|| DeskError::not_found(ORDER))?.to_json()))
+}
+
+/// Delivers a payment that waits for the owner.
+#[utoipa::path(
+    post, path = "/held/deliver", tag = "orders", request_body = schemas::HeldDelivery,
+    responses((status = 201, description = "The id of the order", body = Object), Refusal)
+)]
+async fn deliver_held_payment(State(orders): State<Arc<Orders>>, call: OwnerCall) -> Result<Response, DeskError> {
+    let (provider, event_id) = read_event(&call)?;
+    let template = call.body.get("template").and_then(serde_json::Value::as_u64);
+    let template = template.and_then(|id| u16::try_from(id).ok());
+    let template = template.ok_or_else(|| DeskError::invalid("template must be the id of a template."))?;
+    let email = read_email(&call)?;
+    let choice = HeldChoice { provider, event_id, template, email: email.as_ref().map(Email::as_str) };
+    let id = held::deliver(&orders.0, choice).await.map_err(refuse_held)?;
+    call.record_done("order.deliver_held", &id.to_string()).await;
+    Ok(respond::json(StatusCode::CREATED, &json!({ "id": id })))
+}
+
+/// Takes a payment from the list without delivering it.
+#[utoipa::path(
+    post, path = "/held/dismiss", tag = "orders", request_body = schemas::HeldPayment,
+    responses((status = 200, description = "It is not listed any more", body = Object), Refusal)
+)]
+async fn dismiss_held_payment(State(orders): State<Arc<Orders>>, call: OwnerCall) -> Result<Response, DeskError> {
+    let (provider, event_id) = read_event(&call)?;
+    if !held::dismiss(&orders.0, provider, event_id).await? {
+        return Err(DeskError::not_found("The payment"));
+    }
+    call.record_done("order.dismiss_held", event_id).await;
+    Ok(respond::ok(&json!({})))
+}
+
+/// Mails a new link, to another address if one is given. The log names the order and no address.
+#[utoipa::path(
+    post, path = "/{id}/resend", tag = "orders", params(("id" = Uuid, Path, description = "The id of the order")),
+    request_body = schemas::LinkRecipient,
+    responses((status = 202, description = "The mail is queued", body = Object), Refusal)
+)]
+async fn resend_link(
+    State(orders): State<Arc<Orders>>,
+    Path(id): Path<String>,
+    call: OwnerCall,
+) -> Result<Response, DeskError> {
+    let id = parse_id(&id, ORDER)?;
+    let email = read_email(&call)?;
+    let to = Recipient { email: email.as_ref(), previous: find_text(&call, "previous_email")? };
+    let is_other = admin::resend_download_to(&orders.0, id, to).await.map_err(refuse_resend)?;
+    let action = if is_other { "order.change_address" } else { "order.resend" };
+    call.record_done(action, &id.to_string()).await;
+    Ok(respond::json(StatusCode::ACCEPTED, &json!({})))
+}
+
+/// Refunds an order at its payment provider.
+#[utoipa::path(
+    post, path = "/{id}/refund", tag = "orders", params(("id" = Uuid, Path, description = "The id of the order")),
+    responses((status = 200, description = "The outcome", body = Object), Refusal)
+)]
+async fn refund_order(
+    State(orders): State<Arc<Orders>>,
+    Path(id): Path<String>,
+    call: OwnerCall,
+) -> Result<Response, DeskError> {
+    let id = parse_id(&id, ORDER)?;
+    let outcome = admin::refund(&orders.0, id).await;
+    let action = if outcome.is_ok() { "order.refund" } else { "order.refund_failed" };
+    call.record_done(action, &id.to_string()).await;
+    Ok(respond::ok(&outcome.map_err(refuse_refund)?.to_json()))
 }
 
 /// Reads the filters of a list. Days are those of UTC, as in the figures; the first and the last are part of it.

@@ -7,14 +7,14 @@ use http::StatusCode;
 use platform::entropy::Entropy;
 use serde_json::json;
 
-use crate::http::body::JsonBody;
+use crate::account_call::AccountCall;
+use crate::document::Refusal;
 use crate::http::error::DeskError;
 use crate::http::respond;
-use crate::session::DeskSession;
-use crate::sign_in::{self, SignIn};
+use crate::schemas;
+use crate::sign_in::{self, SignInCall};
 use crate::store::recovery_codes;
 use crate::store::tickets::{self, Purpose};
-use crate::visit::Visit;
 
 /// The codes of an owner.
 const CODES: usize = 10;
@@ -23,43 +23,57 @@ const CODE_LENGTH: usize = 16;
 const GROUP_LENGTH: usize = 4;
 
 /// Answers how many codes the signed-in owner has, and whether the owner has kept them.
-pub(crate) async fn show_codes(visit: &Visit, session: &DeskSession) -> Result<Response, DeskError> {
-    let codes = recovery_codes::count(&mut visit.db(), session.user.id).await?;
+#[utoipa::path(
+    get, path = "/account/recovery-codes", tag = "account",
+    responses((status = 200, description = "The number of codes", body = Object), Refusal)
+)]
+pub(crate) async fn show_codes(call: AccountCall) -> Result<Response, DeskError> {
+    let codes = recovery_codes::count(&mut call.visit.db(), call.session.user.id).await?;
     Ok(respond::ok(&json!({ "left": codes.left, "are_unconfirmed": codes.are_unconfirmed })))
 }
 
 /// Replaces the codes of the signed-in owner and answers with the new ones, which are not shown again.
 ///
 /// Until [`confirm_codes`] the desk asks for new ones: the answer may never have been seen.
-pub(crate) async fn replace_codes(visit: &Visit, session: &DeskSession) -> Result<Response, DeskError> {
+#[utoipa::path(
+    post, path = "/account/recovery-codes", tag = "account",
+    responses((status = 200, description = "The new codes", body = Object), Refusal)
+)]
+pub(crate) async fn replace_codes(call: AccountCall) -> Result<Response, DeskError> {
+    let visit = &call.visit;
     let entropy = visit.app.entropy.fork();
     let codes: Vec<String> = (0..CODES).map(|_| generate(&entropy)).collect();
     let hashes: Vec<Vec<u8>> = codes.iter().filter_map(|code| hash_presented(code)).collect();
-    recovery_codes::replace(&mut visit.db(), session.user.id, &hashes, visit.now).await?;
-    visit.record_done(session.user.id, "recovery_codes_replaced", None).await;
+    recovery_codes::replace(&mut visit.db(), call.session.user.id, &hashes, visit.now).await?;
+    call.record_done("recovery_codes_replaced", None).await;
     Ok(respond::ok(&json!({ "codes": codes, "made_at": visit.now })))
 }
 
 /// Records that the owner has kept the codes of the named time.
-pub(crate) async fn confirm_codes(
-    visit: &Visit,
-    session: &DeskSession,
-    body: &JsonBody,
-) -> Result<Response, DeskError> {
-    let made_at = body.text("made_at", 40)?.parse::<Time>();
+#[utoipa::path(
+    post, path = "/account/recovery-codes/kept", tag = "account", request_body = schemas::KeptCodes,
+    responses((status = 204, description = "It is recorded"), Refusal)
+)]
+pub(crate) async fn confirm_codes(call: AccountCall) -> Result<Response, DeskError> {
+    let made_at = call.body.text("made_at", 40)?.parse::<Time>();
     let made_at = made_at.map_err(|_| DeskError::invalid("made_at must be the time with which the codes came."))?;
-    if !recovery_codes::confirm(&mut visit.db(), session.user.id, made_at).await? {
+    if !recovery_codes::confirm(&mut call.visit.db(), call.session.user.id, made_at).await? {
         let error = DeskError::new(StatusCode::CONFLICT, "codes_replaced", "These codes are not valid any more.");
         return Err(error.hint("Other codes have replaced them since. Make new ones and keep those."));
     }
-    visit.record_done(session.user.id, "recovery_codes_kept", None).await;
+    call.record_done("recovery_codes_kept", None).await;
     Ok(respond::no_content())
 }
 
 /// Uses a code up in place of the code of the app, and enrolls a new app in place of the lost one.
 ///
 /// The ticket is that of a right password. A code that leads to no new app stays valid.
-pub(crate) async fn recover(step: SignIn<'_>, body: &JsonBody) -> Result<Response, DeskError> {
+#[utoipa::path(
+    post, path = "/sign-in/recovery", tag = "sign-in", security(()), request_body = schemas::TicketCode,
+    responses((status = 200, description = "The secret of the application, and a ticket", body = Object), Refusal)
+)]
+pub(crate) async fn recover(call: SignInCall) -> Result<Response, DeskError> {
+    let (step, body) = call.parts();
     let visit = step.visit;
     let presented = body.text("ticket", 100)?;
     let hash = hash_presented(body.text("code", 40)?);

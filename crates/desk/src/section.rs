@@ -1,14 +1,18 @@
 //! Parts of the API that other modules and crates answer: submissions, orders.
 
+use std::sync::Arc;
+
 use axum::body::Body;
-use axum::response::Response;
+use axum::extract::{FromRequest, Request};
+use axum::handler::Handler;
+use axum::routing::{MethodRouter, any};
 use foundation::time::Time;
-use futures::FutureExt;
-use futures::future::{BoxFuture, ready};
-use http::Method;
+use http::request::Parts;
 use platform::store::Connection;
+use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 use uuid::Uuid;
 
+use crate::guards::{Admitted, Guarded, take};
 use crate::http::body::JsonBody;
 use crate::http::error::DeskError;
 use crate::http::query::Query;
@@ -26,9 +30,6 @@ pub struct Owner {
 /// A request of a signed-in owner; origin and token against forged requests are checked.
 #[derive(Debug)]
 pub struct OwnerCall {
-    pub method: Method,
-    /// The segments of the path below the section's name, undecoded.
-    pub segments: Vec<String>,
     /// The parameters.
     pub query: Query,
     /// The members of the body.
@@ -40,6 +41,12 @@ pub struct OwnerCall {
 }
 
 impl OwnerCall {
+    fn new(mut head: Parts, body: JsonBody) -> Result<Self, DeskError> {
+        let Admitted { visit, session, .. } = take(&mut head)?;
+        let owner = Owner { id: session.user.id, email: session.user.email.clone().unwrap_or_default() };
+        Ok(Self { query: Query::parse(head.uri.query())?, body, owner, visit })
+    }
+
     /// The time of the request.
     pub fn now(&self) -> Time {
         self.visit.now
@@ -74,33 +81,95 @@ impl OwnerCall {
     ) -> Result<(), DeskError> {
         self.visit.record_within(db, self.owner.id, action, Some(subject)).await
     }
+}
 
-    /// Returns method and segments, to match a route.
-    pub fn route(&self) -> (&str, Vec<&str>) {
-        (self.method.as_str(), self.segments.iter().map(String::as_str).collect())
-    }
+impl<T: Send + Sync> FromRequest<Guarded<T>> for OwnerCall {
+    type Rejection = DeskError;
 
-    /// Parses a segment as an id.
-    ///
-    /// # Errors
-    /// 404 if it is none.
-    pub fn id(&self, segment: usize, what: &str) -> Result<Uuid, DeskError> {
-        let id = self.segments.get(segment).and_then(|text| Uuid::parse_str(text).ok());
-        id.ok_or_else(|| DeskError::not_found(what))
+    async fn from_request(request: Request, _: &Guarded<T>) -> Result<Self, DeskError> {
+        let (head, body) = request.into_parts();
+        let body = JsonBody::receive(&head, body).await?;
+        Self::new(head, body)
     }
 }
 
-/// Answers the requests of signed-in owners below one name of the API.
-pub trait Section: Send + Sync {
-    /// Answers a request.
-    fn answer(&self, call: OwnerCall) -> BoxFuture<'_, Result<Response, DeskError>>;
+/// A request of a signed-in owner with a file, which the handler receives within limits of its own.
+pub(crate) struct OwnerUpload {
+    /// The request, without members of a body.
+    pub call: OwnerCall,
+    pub content: Body,
+}
 
-    /// Returns whether a request, by its segments below the section's name, uploads a file, which is then not read as JSON.
-    fn takes_upload(&self, _method: &Method, _segments: &[&str]) -> bool {
-        false
+impl<T: Send + Sync> FromRequest<Guarded<T>> for OwnerUpload {
+    type Rejection = DeskError;
+
+    async fn from_request(request: Request, _: &Guarded<T>) -> Result<Self, DeskError> {
+        let (head, content) = request.into_parts();
+        Ok(Self { call: OwnerCall::new(head, JsonBody::default())?, content })
+    }
+}
+
+/// A part of the API, which is the state of its handlers.
+pub trait Section: Send + Sync + Sized + 'static {
+    /// The first segment of its paths.
+    const NAME: &'static str;
+
+    /// Returns its calls, with paths below the name.
+    fn routes() -> OwnerRoutes<Self>;
+}
+
+/// Calls of signed-in owners, each with its part of the `OpenAPI` document.
+pub struct OwnerRoutes<T> {
+    router: OpenApiRouter<Guarded<T>>,
+    others: MethodRouter<Guarded<T>>,
+}
+
+impl<T: Send + Sync + 'static> OwnerRoutes<T> {
+    /// Creates routes of which `refuse` answers unknown paths, and other methods of known ones.
+    pub fn new<H: Handler<A, Guarded<T>>, A: 'static>(refuse: H) -> Self {
+        Self { router: OpenApiRouter::default().fallback(refuse.clone()), others: all_methods(refuse) }
     }
 
-    fn answer_upload(&self, _call: OwnerCall, _content: Body) -> BoxFuture<'_, Result<Response, DeskError>> {
-        ready(Err(DeskError::not_found("The path"))).boxed()
+    /// Lets `refuse` answer other methods of the paths that are added from here on.
+    #[must_use]
+    pub fn other_methods<H: Handler<A, Guarded<T>>, A: 'static>(self, refuse: H) -> Self {
+        Self { others: all_methods(refuse), ..self }
+    }
+
+    /// Adds the calls of a path, as `routes!` returns them. No GET answers HEAD.
+    #[must_use]
+    pub fn calls(self, (schemas, paths, methods): UtoipaMethodRouter<Guarded<T>>) -> Self {
+        let methods = self.others.clone().merge(methods);
+        Self { router: self.router.routes((schemas, paths, methods)), ..self }
+    }
+
+    pub(crate) fn into_router(self) -> OpenApiRouter<Guarded<T>> {
+        self.router
+    }
+}
+
+fn all_methods<H: Handler<A, S>, A: 'static, S: Clone + Send + Sync + 'static>(handler: H) -> MethodRouter<S> {
+    any(handler.clone()).head(handler)
+}
+
+/// Answers a path that no call of a section has: 404.
+pub async fn unknown_path(_: OwnerCall) -> DeskError {
+    DeskError::not_found("The path")
+}
+
+/// The sections of a desk.
+#[derive(Default)]
+pub struct Sections(OpenApiRouter);
+
+impl Sections {
+    /// Adds a section.
+    #[must_use]
+    pub fn with<T: Section>(self, section: T) -> Self {
+        let router = T::routes().into_router().with_state(Guarded::new(Arc::new(section)));
+        Self(self.0.nest(&format!("/{}", T::NAME), router))
+    }
+
+    pub(crate) fn into_router(self) -> OpenApiRouter {
+        self.0
     }
 }

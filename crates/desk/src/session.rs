@@ -21,10 +21,10 @@ use crate::visit::Visit;
 
 /// The cookie; by HTTPS with the prefix of cookies that no other host, not even a subdomain, can set (RFC 6265bis §4.1.3.2).
 /// Such a cookie has the path `/`: [`remove_cookies`] keeps it from the other services.
-const COOKIE_NAME: &str = "basalt_desk";
+pub(crate) const COOKIE_NAME: &str = "basalt_desk";
 const SECURE_COOKIE_NAME: &str = "__Host-basalt_desk";
 /// The header of the token against forged requests.
-const CSRF_HEADER: HeaderName = HeaderName::from_static("x-desk-csrf");
+pub(crate) const CSRF_HEADER: HeaderName = HeaderName::from_static("x-desk-csrf");
 /// A session ends after this time without a request.
 const IDLE_LIMIT: TimeDelta = TimeDelta::hours(12);
 /// A session ends after this time.
@@ -84,6 +84,12 @@ impl DeskSession {
             return Ok(None);
         }
         Ok(Self::from_row(row, token, visit))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn of_user(user: User) -> Self {
+        let (id, session_id, csrf_token) = Default::default();
+        Self { id, user, session_id, expires_at: Time::default(), csrf_token }
     }
 
     fn from_row(row: DeskSessionRow, token: &str, visit: &Visit) -> Option<Self> {

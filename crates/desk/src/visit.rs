@@ -24,7 +24,7 @@ use crate::store::events::{self, Event};
 const TOKEN_LIFETIME: i64 = 60;
 
 /// A request to the desk.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Visit {
     /// The application with the policy of the desk.
     pub app: Arc<App>,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use desk::{
     CatalogueEditor, Checklist, Desk, DeskSettings, Figures, FindReadiness, FindSaleState, Orders, PageViews, Sale,
-    SaleState, SetupState, ShopReadiness,
+    SaleState, Sections, SetupState, ShopReadiness,
 };
 use foundation::time::Time;
 use futures::FutureExt;
@@ -129,15 +129,16 @@ fn build_api(inputs: &DeskInputs<'_>, app: watch::Receiver<Arc<App>>) -> Desk {
     let shop = inputs.parts.shop.clone();
     let figures = Figures::new(Arc::new(move || shop.borrow().list_titles()));
     let submissions = build_section(project, main, outbox, inputs.parts.shop.clone());
-    let api = Desk::new(DeskSettings { shop_name, own_urls }, app)
-        .with_section("catalogue", Arc::new(build_catalogue_editor(inputs)))
-        .with_section("checklist", Arc::new(Checklist::new(find_readiness(inputs))))
-        .with_section("figures", Arc::new(figures))
-        .with_section("submissions", submissions);
-    match inputs.parts.orders {
-        Some(orders) => api.with_section("orders", Arc::new(Orders::new(Arc::clone(orders)))),
-        None => api,
-    }
+    let sections = Sections::default()
+        .with(build_catalogue_editor(inputs))
+        .with(Checklist::new(find_readiness(inputs)))
+        .with(figures)
+        .with(submissions);
+    let sections = match inputs.parts.orders {
+        Some(orders) => sections.with(Orders::new(Arc::clone(orders))),
+        None => sections,
+    };
+    Desk::new(DeskSettings { shop_name, own_urls }, app, sections)
 }
 
 fn build_catalogue_editor(inputs: &DeskInputs<'_>) -> CatalogueEditor {

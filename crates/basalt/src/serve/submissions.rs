@@ -46,12 +46,12 @@ pub(super) fn build_section(
     app: &App,
     outbox: &Arc<Outbox>,
     shop: watch::Receiver<Arc<Shop>>,
-) -> Arc<SubmissionsSection> {
+) -> SubmissionsSection {
     let settings = submission_settings(project, &app.mail_host);
     let submissions =
         Submissions::new(app.pool.clone(), Arc::clone(outbox), settings, app.clock.clone(), app.entropy.fork())
             .with_template_titles(template_titles(shop));
-    Arc::new(SubmissionsSection::new(Arc::new(submissions)))
+    SubmissionsSection::new(Arc::new(submissions))
 }
 
 /// Builds the task that reports submissions beyond the hourly limit, including those of earlier runs.

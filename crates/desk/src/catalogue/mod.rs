@@ -2,6 +2,7 @@
 
 mod change;
 mod history;
+mod routes;
 mod shop;
 mod upload;
 mod zip;
@@ -12,10 +13,8 @@ use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use foundation::time::format_milliseconds;
-use futures::FutureExt;
-use futures::future::BoxFuture;
 use http::header::CONTENT_TYPE;
-use http::{HeaderValue, Method, StatusCode};
+use http::{HeaderValue, StatusCode};
 use orders::store::has_buyers;
 use platform::store::{self, Connection};
 use serde_json::{Map, Value, json};
@@ -28,16 +27,12 @@ pub use self::shop::{CatalogueTemplate, EditedCatalogue, FindSaleState, Sale, Sa
 use self::upload::Uploads;
 use crate::http::error::DeskError;
 use crate::http::respond;
-use crate::section::{OwnerCall, Section};
+use crate::section::OwnerCall;
 use crate::store::catalogue::{self as revisions, StoredChange};
 use crate::store::files::{self, FileFacts, FileKind};
 
 /// The templates that can be added at the desk: most of them hidden, since a shop shows sixty.
 const MAX_ADDED: usize = 200;
-/// The segment of the path of uploaded pictures.
-const PICTURES: &str = "pictures";
-/// The segment of the path of uploaded files for buyers.
-const PRODUCT_FILES: &str = "product-files";
 
 /// Lists the changes in effect.
 ///
@@ -70,24 +65,6 @@ impl CatalogueEditor {
         Self { catalogue, find_state, shop_origin, uploads: Uploads::default() }
     }
 
-    async fn handle(&self, call: OwnerCall) -> Result<Response, DeskError> {
-        match call.route() {
-            ("GET", segments) if segments.is_empty() => self.show_all(&call).await,
-            ("GET", segments) if segments.len() == 1 => self.show(&call).await,
-            ("GET", segments) if matches!(segments.as_slice(), [_, "picture"]) => self.show_picture(&call),
-            ("POST", segments) if segments.is_empty() => self.add(&call).await,
-            ("PATCH", segments) if segments.len() == 1 => {
-                let given = read_values(&call.body)?;
-                self.store(&call, Wanted::Values(given)).await
-            }
-            ("POST", segments) if matches!(segments.as_slice(), [_, "restore"]) => {
-                let to = read_number(&call, "to")?;
-                self.store(&call, Wanted::Revision(to)).await
-            }
-            _ => Err(DeskError::not_found("The path")),
-        }
-    }
-
     async fn show_all(&self, call: &OwnerCall) -> Result<Response, DeskError> {
         let stored = revisions::list(&mut call.db()).await?;
         let find = |id: u16| stored.iter().find(|stored| stored.template == i32::from(id));
@@ -98,8 +75,8 @@ impl CatalogueEditor {
         Ok(respond::ok(&json!({ "templates": templates })))
     }
 
-    async fn show(&self, call: &OwnerCall) -> Result<Response, DeskError> {
-        let (id, mut db) = (read_id(call)?, call.db());
+    async fn show(&self, call: &OwnerCall, id: u16) -> Result<Response, DeskError> {
+        let mut db = call.db();
         let stored = revisions::list_of_template(&mut db, i32::from(id), i64::from(MAX_REVISIONS)).await?;
         let base = self.find(id, stored.first())?;
         let named = files::list_of_template(&mut db, i32::from(id)).await?;
@@ -109,8 +86,8 @@ impl CatalogueEditor {
         Ok(respond::ok(&template))
     }
 
-    fn show_picture(&self, call: &OwnerCall) -> Result<Response, DeskError> {
-        let picture = self.catalogue.find_picture(read_id(call)?);
+    fn show_picture(&self, id: u16) -> Result<Response, DeskError> {
+        let picture = self.catalogue.find_picture(id);
         let TemplatePicture { media_type, content } = picture.ok_or_else(|| DeskError::not_found("The picture"))?;
         let mut response = Response::new(Body::from(content));
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
@@ -146,8 +123,7 @@ impl CatalogueEditor {
     }
 
     /// Stores the next revision of a template, if the owner saw the present one.
-    async fn store(&self, call: &OwnerCall, wanted: Wanted) -> Result<Response, DeskError> {
-        let id = read_id(call)?;
+    async fn store(&self, call: &OwnerCall, id: u16, wanted: Wanted) -> Result<Response, DeskError> {
         let seen = read_number(call, "revision")?;
         let mut db = call.begin().await?;
         // Two changes of different templates may fit alone and not together.
@@ -288,27 +264,6 @@ impl CatalogueEditor {
     }
 }
 
-impl Section for CatalogueEditor {
-    fn answer(&self, call: OwnerCall) -> BoxFuture<'_, Result<Response, DeskError>> {
-        self.handle(call).boxed()
-    }
-
-    fn takes_upload(&self, method: &Method, segments: &[&str]) -> bool {
-        *method == Method::POST && matches!(segments, [PICTURES | PRODUCT_FILES])
-    }
-
-    fn answer_upload(&self, call: OwnerCall, content: Body) -> BoxFuture<'_, Result<Response, DeskError>> {
-        async move {
-            if call.segments.first().is_some_and(|segment| segment == PICTURES) {
-                self.uploads.receive_picture(&call, &*self.catalogue, content).await
-            } else {
-                self.uploads.receive_product(&call, content).await
-            }
-        }
-        .boxed()
-    }
-}
-
 /// Lists the templates of revisions that are in no file.
 fn list_added(of_files: &[CatalogueTemplate], stored: &[StoredChange]) -> Vec<CatalogueTemplate> {
     let added = stored.iter().filter_map(to_added);
@@ -354,12 +309,6 @@ enum Wanted {
     Values(Map<String, Value>),
     /// The values of an earlier revision; those of the files for 0.
     Revision(i32),
-}
-
-/// Reads the id of the path.
-fn read_id(call: &OwnerCall) -> Result<u16, DeskError> {
-    let id = call.segments.first().and_then(|text| text.parse::<u16>().ok());
-    id.ok_or_else(|| DeskError::not_found("The template"))
 }
 
 /// Reads the number of a revision.

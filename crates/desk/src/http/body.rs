@@ -4,13 +4,15 @@ use axum::body::Body;
 use bytes::Bytes;
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
+use http::request::Parts;
 use http_edge::request::{BODY_DEADLINE, BodyError, read_body};
 use serde_json::{Map, Value};
 
 use super::error::DeskError;
+use super::origin::is_change;
 
 /// The largest body, in bytes.
-const MAX_BODY: usize = 256 * 1024;
+pub(crate) const MAX_BODY: usize = 256 * 1024;
 
 /// A JSON object of a request.
 #[derive(Debug, Default)]
@@ -20,7 +22,7 @@ pub struct JsonBody(Map<String, Value>);
 ///
 /// # Errors
 /// 413 if it is larger, 408 if it takes too long, 400 if the connection ends first.
-pub(crate) async fn read(body: Body) -> Result<Bytes, DeskError> {
+async fn read(body: Body) -> Result<Bytes, DeskError> {
     read_body(body, MAX_BODY, BODY_DEADLINE).await.map_err(|error| match error {
         BodyError::TooLarge => {
             let message = format!("The body is larger than {MAX_BODY} bytes.");
@@ -32,6 +34,14 @@ pub(crate) async fn read(body: Body) -> Result<Bytes, DeskError> {
 }
 
 impl JsonBody {
+    /// Receives the body of a request; of one that changes nothing, none is read.
+    ///
+    /// # Errors
+    /// 413, 408 or 400, as reading and parsing it.
+    pub(crate) async fn receive(head: &Parts, body: Body) -> Result<Self, DeskError> {
+        if is_change(&head.method) { Self::parse(&head.headers, &read(body).await?) } else { Ok(Self::default()) }
+    }
+
     /// Parses the body of a request; an empty one has no members.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! Errors of the API: `{"code", "message", "hint"?}`.
 
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use foundation::error_chain::ErrorChain;
 use http::header::RETRY_AFTER;
 use http::{HeaderValue, StatusCode};
@@ -80,9 +80,10 @@ impl DeskError {
     pub fn status(&self) -> StatusCode {
         self.status
     }
+}
 
-    /// Formats the response.
-    pub fn into_response(self) -> Response {
+impl IntoResponse for DeskError {
+    fn into_response(self) -> Response {
         let mut body = json!({ "code": self.code, "message": self.message });
         if let Some(hint) = self.hint {
             body["hint"] = hint.into();

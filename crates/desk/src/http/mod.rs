@@ -4,5 +4,6 @@ pub(crate) mod body;
 pub(crate) mod error;
 pub(crate) mod headers;
 pub(crate) mod origin;
+pub(crate) mod path;
 pub(crate) mod query;
 pub mod respond;

@@ -4,7 +4,7 @@
 
 use gotrue_rules::domain::redirect::is_loopback_host;
 use http::header::{HOST, ORIGIN};
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, Method, StatusCode};
 use http_edge::request::{FetchSite, is_call_of_area};
 use url::{Host, Url};
 
@@ -15,6 +15,11 @@ use super::error::DeskError;
 pub(crate) struct OwnOrigin {
     /// Whether the page was loaded by HTTPS.
     pub is_https: bool,
+}
+
+/// Returns whether requests of this method change something.
+pub(crate) fn is_change(method: &Method) -> bool {
+    !matches!(*method, Method::GET | Method::HEAD)
 }
 
 /// Requires that a request comes from a page of the own site.

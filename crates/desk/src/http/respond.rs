@@ -8,7 +8,12 @@ use serde_json::Value;
 
 /// Returns a response with a JSON body.
 pub fn json(status: StatusCode, body: &Value) -> Response {
-    let mut response = Response::new(Body::from(body.to_string()));
+    json_text(status, body.to_string())
+}
+
+/// Returns a response with a JSON body that is formatted already.
+pub(crate) fn json_text(status: StatusCode, text: String) -> Response {
+    let mut response = Response::new(Body::from(text));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response

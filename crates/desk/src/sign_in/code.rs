@@ -6,11 +6,13 @@ use http::{Method, StatusCode};
 use serde_json::json;
 use uuid::Uuid;
 
+use super::call::SignInCall;
 use super::step::{SignIn, ticket_expired, use_ticket};
 use crate::auth_client::AuthCall;
 use crate::auth_session::AuthSession;
-use crate::http::body::JsonBody;
+use crate::document::Refusal;
 use crate::http::error::DeskError;
+use crate::schemas;
 use crate::session::{ProvedOwner, SignInMethod};
 use crate::store::tickets::Purpose;
 
@@ -18,7 +20,12 @@ use crate::store::tickets::Purpose;
 const MOST_FACTORS: usize = 3;
 
 /// Verifies the code and starts the session.
-pub(crate) async fn verify_code(step: SignIn<'_>, body: &JsonBody) -> Result<Response, DeskError> {
+#[utoipa::path(
+    post, path = "/sign-in/totp", tag = "sign-in", security(()), request_body = schemas::TicketCode,
+    responses((status = 200, description = "The session, with its cookie", body = Object), Refusal)
+)]
+pub(super) async fn verify_code(call: SignInCall) -> Result<Response, DeskError> {
+    let (step, body) = call.parts();
     let (visit, code) = (step.visit, body.text("code", 20)?);
     let presented = body.text("ticket", 100)?;
     let (ticket_hash, ticket) = use_ticket(visit, presented, [Purpose::Code, Purpose::Enrollment]).await?;
@@ -36,6 +43,15 @@ pub(crate) async fn verify_code(step: SignIn<'_>, body: &JsonBody) -> Result<Res
     visit.record_refused(Some(session.user_id), "code_failed", None).await;
     Err(DeskError::new(StatusCode::UNAUTHORIZED, "invalid_code", "The code is not valid.")
         .hint("Enter the latest code of the application. Each code counts once."))
+}
+
+/// Verifies the first code of the first owner and starts the session.
+#[utoipa::path(
+    post, path = "/setup/totp", tag = "sign-in", security(()), request_body = schemas::TicketCode,
+    responses((status = 200, description = "The session, with its cookie", body = Object), Refusal)
+)]
+pub(super) async fn verify_first_code(call: SignInCall) -> Result<Response, DeskError> {
+    verify_code(call).await
 }
 
 /// Lists the verified TOTP factors of the user.

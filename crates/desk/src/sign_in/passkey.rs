@@ -6,13 +6,15 @@ use http::{Method, StatusCode};
 use serde_json::json;
 use uuid::Uuid;
 
+use super::call::SignInCall;
 use super::password::read_issued_session;
-use super::step::{SignIn, invalid_credentials, ticket_expired, use_ticket};
+use super::step::{invalid_credentials, ticket_expired, use_ticket};
 use crate::auth_client::{AuthCall, Sender};
-use crate::http::body::JsonBody;
+use crate::document::Refusal;
 use crate::http::error::DeskError;
 use crate::http::respond;
 use crate::ownership::is_admitted;
+use crate::schemas;
 use crate::session::{ProvedOwner, SignInMethod};
 use crate::store::tickets::Purpose;
 use crate::visit::Visit;
@@ -20,7 +22,12 @@ use crate::visit::Visit;
 /// Returns the options for the browser, and a ticket that names their challenge.
 ///
 /// Only challenges of tickets count: they require that the authenticator verifies the user.
-pub(crate) async fn request_passkey(step: SignIn<'_>) -> Result<Response, DeskError> {
+#[utoipa::path(
+    post, path = "/sign-in/passkey/options", tag = "sign-in", security(()),
+    responses((status = 200, description = "The options, and a ticket", body = Object), Refusal)
+)]
+pub(super) async fn request_passkey(call: SignInCall) -> Result<Response, DeskError> {
+    let (step, _) = call.parts();
     let path = "/passkeys/authentication/options";
     let call = AuthCall { method: Method::POST, path, token: None, body: Some(json!({})) };
     let answer = step.auth.call(&sender_of_device(step.visit), call).await?;
@@ -31,7 +38,12 @@ pub(crate) async fn request_passkey(step: SignIn<'_>) -> Result<Response, DeskEr
 }
 
 /// Verifies the response of the browser and starts the session.
-pub(crate) async fn verify_passkey(step: SignIn<'_>, body: &JsonBody) -> Result<Response, DeskError> {
+#[utoipa::path(
+    post, path = "/sign-in/passkey", tag = "sign-in", security(()), request_body = schemas::PasskeyCredential,
+    responses((status = 200, description = "The session, with its cookie", body = Object), Refusal)
+)]
+pub(super) async fn verify_passkey(call: SignInCall) -> Result<Response, DeskError> {
+    let (step, body) = call.parts();
     let visit = step.visit;
     let credential = body.get("credential").ok_or_else(|| DeskError::invalid("credential is missing."))?;
     let presented = body.text("ticket", 100)?;

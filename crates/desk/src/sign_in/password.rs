@@ -9,14 +9,17 @@ use http::{Method, StatusCode};
 use serde_json::json;
 use uuid::Uuid;
 
+use super::call::SignInCall;
 use super::enrollment;
 use super::step::{SignIn, invalid_credentials};
 use crate::auth_client::{AuthAnswer, AuthCall};
 use crate::auth_session::AuthSession;
+use crate::document::Refusal;
 use crate::http::body::JsonBody;
 use crate::http::error::DeskError;
 use crate::http::respond;
 use crate::ownership::is_admitted;
+use crate::schemas;
 use crate::store::tickets::Purpose;
 
 /// The longest address and the longest password, in characters.
@@ -40,7 +43,12 @@ pub(super) fn read_issued_session(answer: &AuthAnswer) -> Option<AuthSession> {
 }
 
 /// Verifies the password and answers with the next step.
-pub(crate) async fn sign_in(step: SignIn<'_>, body: &JsonBody) -> Result<Response, DeskError> {
+#[utoipa::path(
+    post, path = "/sign-in", tag = "sign-in", security(()), request_body = schemas::Credentials,
+    responses((status = 200, description = "The next step, and its ticket", body = Object), Refusal)
+)]
+pub(super) async fn sign_in(call: SignInCall) -> Result<Response, DeskError> {
+    let (step, body) = call.parts();
     let (email, password) = read_credentials(body)?;
     let owner = find_owner(step, &email).await?;
     let Some((user, session)) = verify_password(step, owner, &email, &password).await? else {

@@ -11,13 +11,15 @@ use serde_json::json;
 use std::sync::Arc;
 use uuid::Uuid;
 
+use super::call::SignInCall;
 use super::enrollment::replace_app;
 use super::setup::{begin_session, require_strong};
 use super::step::SignIn;
 use crate::auth_client::AuthCall;
-use crate::http::body::JsonBody;
+use crate::document::Refusal;
 use crate::http::error::DeskError;
 use crate::http::respond;
+use crate::schemas;
 use crate::store::{devices, reset_links};
 use crate::token::{Token, hash_presented};
 
@@ -45,7 +47,12 @@ pub async fn create_reset_link(
 /// Sets the password of the link's owner, removes all other ways to sign in, and enrolls a new app.
 ///
 /// The link is used up when the new app is enrolled. Before that, every refusal leaves it valid.
-pub(crate) async fn reset(step: SignIn<'_>, body: &JsonBody) -> Result<Response, DeskError> {
+#[utoipa::path(
+    post, path = "/reset", tag = "sign-in", security(()), request_body = schemas::PasswordReset,
+    responses((status = 200, description = "The secret of the application, and a ticket", body = Object), Refusal)
+)]
+pub(super) async fn reset(call: SignInCall) -> Result<Response, DeskError> {
+    let (step, body) = call.parts();
     let visit = step.visit;
     let hash = hash_presented(body.text("token", 100)?).ok_or_else(invalid_link)?;
     let password = body.text("password", MAX_PASSWORD)?;

@@ -15,14 +15,16 @@ use serde_json::json;
 use std::sync::Arc;
 use uuid::Uuid;
 
+use super::call::SignInCall;
 use super::enrollment;
 use super::password::{read_credentials, read_issued_session};
 use super::step::SignIn;
 use crate::auth_client::AuthCall;
 use crate::auth_session::AuthSession;
-use crate::http::body::JsonBody;
+use crate::document::Refusal;
 use crate::http::error::DeskError;
 use crate::http::respond;
+use crate::schemas;
 use crate::store::setup_links::{self, Claim, Replaced};
 use crate::token::{Token, hash_presented};
 
@@ -77,24 +79,18 @@ async fn insert_link(
     if setup_links::insert(&mut db, &token.hash, now, now + LINK_LIFETIME, replaced).await? {
         return Ok(SetupState::Link(token.text));
     }
-    Ok(if is_setup_open(&mut db, now).await? { SetupState::Waiting } else { SetupState::Complete })
-}
-
-/// Whether there is no owner yet, and no link was used.
-///
-/// Once there is an owner, however made, later calls read no users.
-pub(crate) async fn is_setup_open(db: &mut Connection, now: Time) -> store::Result<bool> {
-    let is_open = setup_links::is_open(db).await?;
-    if !is_open {
-        setup_links::close(db, now).await?;
-    }
-    Ok(is_open)
+    Ok(if setup_links::is_setup_open(&mut db, now).await? { SetupState::Waiting } else { SetupState::Complete })
 }
 
 /// Makes the first owner and enrolls the second factor.
 ///
 /// The link is used up when the user exists. Before that, every refusal leaves it valid.
-pub(crate) async fn set_up(step: SignIn<'_>, body: &JsonBody) -> Result<Response, DeskError> {
+#[utoipa::path(
+    post, path = "/setup", tag = "sign-in", security(()), request_body = schemas::FirstOwner,
+    responses((status = 200, description = "The secret of the application, and a ticket", body = Object), Refusal)
+)]
+pub(super) async fn set_up(call: SignInCall) -> Result<Response, DeskError> {
+    let (step, body) = call.parts();
     let visit = step.visit;
     let hash = hash_presented(body.text("token", 100)?).ok_or_else(invalid_link)?;
     let (email, password) = read_credentials(body)?;
@@ -123,6 +119,7 @@ pub(crate) async fn set_up(step: SignIn<'_>, body: &JsonBody) -> Result<Response
     visit.record_done(user_id, "setup", Some(&email)).await;
     let session = begin_session(step, &email, &password).await?;
     let (totp, ticket) = enrollment::enroll(step, session, &[]).await?;
+    call.desk.keep_setup(visit, false);
     Ok(respond::ok(&json!({ "totp": totp, "ticket": ticket })))
 }
 

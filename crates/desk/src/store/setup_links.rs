@@ -139,8 +139,13 @@ pub(crate) async fn insert(
 }
 
 /// Whether there is no owner yet, and no link was used.
-pub(crate) async fn is_open(db: &mut Connection) -> Result<bool> {
+///
+/// Once there is an owner, however made, an unused link is marked as used, so that later calls read no users.
+pub(crate) async fn is_setup_open(db: &mut Connection, now: Time) -> Result<bool> {
     let (is_open,): (bool,) = db.fetch_one(bind!(IS_OPEN)).await?;
+    if !is_open {
+        db.execute(bind!(CLOSE, now)).await?;
+    }
     Ok(is_open)
 }
 
@@ -152,12 +157,6 @@ pub(crate) async fn claim(db: &mut Connection, token_hash: &[u8], now: Time, unt
         Some((false, false)) => Claim::Busy,
         Some((true, false)) | None => Claim::Invalid,
     })
-}
-
-/// Marks an unused link as used if there is an owner, who was made in another way.
-pub(crate) async fn close(db: &mut Connection, now: Time) -> Result<()> {
-    db.execute(bind!(CLOSE, now)).await?;
-    Ok(())
 }
 
 /// Ends a claim, so that the link can be used again.

@@ -6,18 +6,24 @@ use axum::body::Body;
 use axum::response::Response;
 use foundation::error_chain::ErrorChain;
 use functions_rs::submissions::Submissions;
+use functions_rs::submissions::export::ExportFormat;
+use functions_rs::submissions::filter::SubmissionPage;
 use futures::StreamExt;
 use futures::stream;
 use http::HeaderValue;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 
-use super::call::SubmissionsCall;
 use crate::http::error::DeskError;
+use crate::http::query::Query;
+
+/// The parameter with the format.
+const FORMAT: &str = "format";
 
 /// Answers with the first part once it is there, so that a failed database is an error response.
-pub(super) async fn answer(submissions: &Arc<Submissions>, call: &SubmissionsCall) -> Result<Response, DeskError> {
-    let (format, filter) = call.export()?;
-    let mut parts = Arc::clone(submissions).export(filter, format);
+pub(super) async fn answer(submissions: &Arc<Submissions>, query: &Query) -> Result<Response, DeskError> {
+    let format = ExportFormat::parse(query.get(FORMAT).unwrap_or("csv"))?;
+    let page = SubmissionPage::parse(query.list().filter(|(name, _)| *name != FORMAT))?;
+    let mut parts = Arc::clone(submissions).export(page.filter, format);
     let first = parts.next().await.transpose()?.unwrap_or_default();
     let rest = parts.inspect(|part| {
         if let Err(error) = part {

@@ -2,7 +2,6 @@
 //!
 //! The handlers parse and answer; `functions_rs::submissions` does the work.
 
-mod call;
 mod errors;
 mod export;
 #[cfg(test)]
@@ -10,19 +9,27 @@ mod tests;
 
 use std::sync::Arc;
 
+use axum::extract::{Path, RawPathParams, State};
 use axum::response::Response;
 use functions_rs::submissions::Submissions;
+use functions_rs::submissions::filter::SubmissionPage;
 use functions_rs::submissions::input::{ReplyInput, read_ids, read_note, read_status};
-use futures::future::BoxFuture;
-use http::StatusCode;
+use http::{StatusCode, Uri};
 use serde_json::json;
+use utoipa_axum::routes;
 use uuid::Uuid;
 
-use crate::http::body::JsonBody;
+use crate::document::Refusal;
 use crate::http::error::DeskError;
+use crate::http::path;
 use crate::http::respond;
-use crate::section::{OwnerCall, Section};
-use call::SubmissionsCall;
+use crate::schemas;
+use crate::section::{OwnerCall, OwnerRoutes, Section};
+
+/// What a path names, for errors.
+const SUBMISSION: &str = "The submission";
+
+type SectionState = State<Arc<SubmissionsSection>>;
 
 /// The section `submissions` of the API.
 #[derive(Debug)]
@@ -34,109 +41,197 @@ impl SubmissionsSection {
         Self(submissions)
     }
 
-    async fn handle(&self, call: SubmissionsCall) -> Result<Response, DeskError> {
-        let segments: Vec<&str> = call.segments.iter().map(String::as_str).collect();
-        match (call.method.as_str(), segments.as_slice()) {
-            ("GET", []) => Ok(respond::ok(&self.0.list_json(&call.page()?).await?)),
-            ("GET", ["export"]) => export::answer(&self.0, &call).await,
-            ("POST", ["delete"]) => {
-                let deleted = self.0.delete(&read_ids(|name| call.body.get(name))?).await?;
-                Ok(respond::ok(&json!({ "deleted": deleted })))
-            }
-            (_, [] | ["export" | "delete"]) => Err(wrong_method()),
-            (method, [id, rest @ ..]) => self.handle_one(method, parse_id(id)?, rest, &call).await,
-        }
-    }
-
-    /// Answers a request for one submission.
-    async fn handle_one(
-        &self,
-        method: &str,
-        id: Uuid,
-        rest: &[&str],
-        call: &SubmissionsCall,
-    ) -> Result<Response, DeskError> {
-        let find = |name: &str| call.body.get(name);
-        match (method, rest) {
-            ("GET", []) => self.answer_details(id).await,
-            ("PATCH", []) => {
-                self.0.set_status(id, read_status(find)?).await?;
-                self.answer_details(id).await
-            }
-            ("DELETE", []) => match self.0.delete(&[id]).await? {
-                0 => Err(DeskError::not_found("The submission")),
-                _ => Ok(respond::no_content()),
-            },
-            ("POST", ["notes"]) => {
-                let note = self.0.add_note(id, &read_note(find)?, &call.author).await?;
-                Ok(respond::json(StatusCode::CREATED, &note.to_json()))
-            }
-            ("DELETE", ["notes", note]) => {
-                self.0.delete_note(id, parse_id(note)?).await?;
-                Ok(respond::no_content())
-            }
-            ("POST", ["reply"]) => {
-                let message = self.0.reply(id, &ReplyInput::read(find)?, &call.author).await?;
-                Ok(respond::json(StatusCode::ACCEPTED, &json!({ "message": message.to_json() })))
-            }
-            ("POST", ["messages", message, "resend"]) => {
-                let message = self.0.resend(id, parse_id(message)?).await?;
-                Ok(respond::json(StatusCode::ACCEPTED, &json!({ "message": message.to_json() })))
-            }
-            (_, [] | ["notes" | "reply"] | ["notes", _] | ["messages", _, "resend"]) => Err(wrong_method()),
-            _ => Err(DeskError::not_found("The path")),
-        }
-    }
-
     async fn answer_details(&self, id: Uuid) -> Result<Response, DeskError> {
         Ok(respond::ok(&self.0.find(id).await?.to_json(self.0.titles())))
     }
 }
 
 impl Section for SubmissionsSection {
-    fn answer(&self, call: OwnerCall) -> BoxFuture<'_, Result<Response, DeskError>> {
-        let OwnerCall { method, segments, query, body, owner, visit } = call;
-        let action = find_recorded_action(method.as_str(), &segments);
-        let subject = find_subject(&segments, &body);
-        Box::pin(async move {
-            let response = self.handle(SubmissionsCall { method, segments, query, body, author: owner.email }).await?;
-            if let Some(action) = action {
-                visit.record_done(owner.id, action, subject.as_deref()).await;
-            }
-            Ok(response)
-        })
+    const NAME: &'static str = "submissions";
+
+    fn routes() -> OwnerRoutes<Self> {
+        OwnerRoutes::new(unknown_path)
+            .other_methods(wrong_method)
+            .calls(routes!(list_submissions))
+            .calls(routes!(export_submissions))
+            .calls(routes!(delete_submissions))
+            .calls(routes!(show_submission, change_status, delete_submission))
+            .calls(routes!(add_note))
+            .calls(routes!(delete_note))
+            .calls(routes!(reply))
+            .calls(routes!(resend_message))
     }
 }
 
-/// Returns the id of the submission, or the ids of those that are deleted at once.
-fn find_subject(segments: &[String], body: &JsonBody) -> Option<String> {
-    match segments.first().map(String::as_str) {
-        Some("delete") => {
-            let ids = body.get("ids").and_then(serde_json::Value::as_array).map_or(&[][..], Vec::as_slice);
-            Some(ids.iter().filter_map(serde_json::Value::as_str).collect::<Vec<_>>().join(" "))
-        }
-        first => first.filter(|text| Uuid::try_parse(text).is_ok()).map(str::to_owned),
-    }
+/// Lists submissions, the latest first.
+#[utoipa::path(
+    get, path = "/", tag = "submissions", params(schemas::SubmissionParameters),
+    responses((status = 200, description = "The submissions", body = Object), Refusal)
+)]
+async fn list_submissions(State(section): SectionState, call: OwnerCall) -> Result<Response, DeskError> {
+    Ok(respond::ok(&section.0.list_json(&SubmissionPage::parse(call.query.list())?).await?))
 }
 
-/// Returns the name of an action that is recorded with its submission.
-fn find_recorded_action(method: &str, segments: &[String]) -> Option<&'static str> {
-    let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
-    match (method, segments.as_slice()) {
-        ("GET", ["export"]) => Some("submission.export"),
-        ("POST", ["delete"]) | ("DELETE", [_]) => Some("submission.delete"),
-        ("PATCH", [_]) => Some("submission.status"),
-        ("POST" | "DELETE", [_, "notes", ..]) => Some("submission.note"),
-        ("POST", [_, "reply"]) => Some("submission.reply"),
-        ("POST", [_, "messages", _, "resend"]) => Some("submission.resend"),
-        _ => None,
+/// Returns the submissions of a list as a file.
+#[utoipa::path(
+    get, path = "/export", tag = "submissions",
+    params(schemas::SubmissionParameters, schemas::ExportParameters),
+    responses(
+        (
+            status = 200, description = "The submissions",
+            content((String = "text/csv"), (Vec<Object> = "application/json"))
+        ),
+        Refusal
+    )
+)]
+async fn export_submissions(State(section): SectionState, call: OwnerCall) -> Result<Response, DeskError> {
+    let response = export::answer(&section.0, &call.query).await?;
+    call.visit.record_done(call.owner.id, "submission.export", None).await;
+    Ok(response)
+}
+
+/// Deletes several submissions.
+#[utoipa::path(
+    post, path = "/delete", tag = "submissions", request_body = schemas::SubmissionIds,
+    responses((status = 200, description = "How many there were", body = Object), Refusal)
+)]
+async fn delete_submissions(State(section): SectionState, call: OwnerCall) -> Result<Response, DeskError> {
+    let deleted = section.0.delete(&read_ids(|name| call.body.get(name))?).await?;
+    let ids = call.body.get("ids").and_then(serde_json::Value::as_array).map_or(&[][..], Vec::as_slice);
+    let ids: Vec<&str> = ids.iter().filter_map(serde_json::Value::as_str).collect();
+    call.record_done("submission.delete", &ids.join(" ")).await;
+    Ok(respond::ok(&json!({ "deleted": deleted })))
+}
+
+/// Returns a submission.
+#[utoipa::path(
+    get, path = "/{id}", tag = "submissions", params(("id" = Uuid, Path, description = "The id of the submission")),
+    responses((status = 200, description = "The submission", body = Object), Refusal)
+)]
+async fn show_submission(
+    State(section): SectionState,
+    Path(id): Path<String>,
+    _: OwnerCall,
+) -> Result<Response, DeskError> {
+    section.answer_details(parse_id(&id)?).await
+}
+
+/// Says what was done about a submission.
+#[utoipa::path(
+    patch, path = "/{id}", tag = "submissions", params(("id" = Uuid, Path, description = "The id of the submission")),
+    request_body = schemas::SubmissionState,
+    responses((status = 200, description = "The submission", body = Object), Refusal)
+)]
+async fn change_status(
+    State(section): SectionState,
+    Path(text): Path<String>,
+    call: OwnerCall,
+) -> Result<Response, DeskError> {
+    let id = parse_id(&text)?;
+    section.0.set_status(id, read_status(|name| call.body.get(name))?).await?;
+    let response = section.answer_details(id).await?;
+    call.record_done("submission.status", &text).await;
+    Ok(response)
+}
+
+/// Deletes a submission.
+#[utoipa::path(
+    delete, path = "/{id}", tag = "submissions", params(("id" = Uuid, Path, description = "The id of the submission")),
+    responses((status = 204, description = "It is deleted"), Refusal)
+)]
+async fn delete_submission(
+    State(section): SectionState,
+    Path(text): Path<String>,
+    call: OwnerCall,
+) -> Result<Response, DeskError> {
+    if section.0.delete(&[parse_id(&text)?]).await? == 0 {
+        return Err(DeskError::not_found(SUBMISSION));
     }
+    call.record_done("submission.delete", &text).await;
+    Ok(respond::no_content())
+}
+
+/// Adds a note to a submission.
+#[utoipa::path(
+    post, path = "/{id}/notes", tag = "submissions",
+    params(("id" = Uuid, Path, description = "The id of the submission")), request_body = schemas::NewNote,
+    responses((status = 201, description = "The note", body = Object), Refusal)
+)]
+async fn add_note(
+    State(section): SectionState,
+    Path(text): Path<String>,
+    call: OwnerCall,
+) -> Result<Response, DeskError> {
+    let id = parse_id(&text)?;
+    let note = section.0.add_note(id, &read_note(|name| call.body.get(name))?, &call.owner.email).await?;
+    call.record_done("submission.note", &text).await;
+    Ok(respond::json(StatusCode::CREATED, &note.to_json()))
+}
+
+/// Deletes a note.
+#[utoipa::path(
+    delete, path = "/{id}/notes/{note}", tag = "submissions",
+    params(
+        ("id" = Uuid, Path, description = "The id of the submission"),
+        ("note" = Uuid, Path, description = "The id of the note")
+    ),
+    responses((status = 204, description = "It is deleted"), Refusal)
+)]
+async fn delete_note(
+    State(section): SectionState,
+    Path((text, note)): Path<(String, String)>,
+    call: OwnerCall,
+) -> Result<Response, DeskError> {
+    section.0.delete_note(parse_id(&text)?, parse_id(&note)?).await?;
+    call.record_done("submission.note", &text).await;
+    Ok(respond::no_content())
+}
+
+/// Sends a reply.
+#[utoipa::path(
+    post, path = "/{id}/reply", tag = "submissions",
+    params(("id" = Uuid, Path, description = "The id of the submission")), request_body = schemas::Reply,
+    responses((status = 202, description = "The message", body = Object), Refusal)
+)]
+async fn reply(State(section): SectionState, Path(text): Path<String>, call: OwnerCall) -> Result<Response, DeskError> {
+    let id = parse_id(&text)?;
+    let message = section.0.reply(id, &ReplyInput::read(|name| call.body.get(name))?, &call.owner.email).await?;
+    call.record_done("submission.reply", &text).await;
+    Ok(respond::json(StatusCode::ACCEPTED, &json!({ "message": message.to_json() })))
+}
+
+/// Sends a message again.
+#[utoipa::path(
+    post, path = "/{id}/messages/{message}/resend", tag = "submissions",
+    params(
+        ("id" = Uuid, Path, description = "The id of the submission"),
+        ("message" = Uuid, Path, description = "The id of the message")
+    ),
+    responses((status = 202, description = "The message", body = Object), Refusal)
+)]
+async fn resend_message(
+    State(section): SectionState,
+    Path((text, message)): Path<(String, String)>,
+    call: OwnerCall,
+) -> Result<Response, DeskError> {
+    let message = section.0.resend(parse_id(&text)?, parse_id(&message)?).await?;
+    call.record_done("submission.resend", &text).await;
+    Ok(respond::json(StatusCode::ACCEPTED, &json!({ "message": message.to_json() })))
+}
+
+/// Answers other methods of a path. An id that is none is named first.
+async fn wrong_method(params: RawPathParams, _: OwnerCall) -> Result<Response, DeskError> {
+    let id = params.iter().find(|(name, _)| *name == "id").map(|(_, id)| parse_id(id));
+    id.transpose()?;
+    Err(DeskError::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "The path has other methods."))
+}
+
+/// Answers a path that no call has. An id that is none is named first.
+async fn unknown_path(uri: Uri, _: OwnerCall) -> Result<Response, DeskError> {
+    parse_id(uri.path().split('/').nth(1).unwrap_or_default())?;
+    Err(DeskError::not_found("The path"))
 }
 
 fn parse_id(text: &str) -> Result<Uuid, DeskError> {
-    Uuid::try_parse(text).map_err(|_| DeskError::not_found("The submission"))
-}
-
-fn wrong_method() -> DeskError {
-    DeskError::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "The path has other methods.")
+    path::parse_id(text, SUBMISSION)
 }

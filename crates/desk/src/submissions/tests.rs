@@ -1,34 +1,42 @@
 //! The endpoints over a test database.
 
-use std::sync::Arc;
-
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
 use chrono::{DateTime, Utc};
 use functions_rs::functions::send_submission::SubmissionSettings;
-use gotrue_rs::testing::clone_migrated;
+use gotrue_rs::testing::World;
+use gotrue_rules::domain::user::User;
+use http::Method;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
-use http::{HeaderMap, HeaderValue, Method};
 use http_body_util::BodyExt;
 use platform::entropy::Entropy;
 use platform::mail::outbox::{MailDestination, Outbox};
 use platform::store::outbox::OutboxTable;
 use platform::testing::FakeClock;
-use platform::testing::TestDatabase;
 use serde_json::Value;
+use tower::ServiceExt;
 
 use super::*;
-use crate::http::query::Query;
+use crate::auth_client::Sender;
+use crate::guards::Admitted;
+use crate::http::origin::OwnOrigin;
+use crate::section::Sections;
+use crate::session::DeskSession;
+use crate::visit::Visit;
 
 const ADA: &str = "00000000-0000-0000-0000-00000000000a";
 
 struct TestSection {
-    section: SubmissionsSection,
-    _database: TestDatabase,
+    router: Router,
+    world: World,
 }
 
 impl TestSection {
     /// Creates a section with one submission, which names an address.
     async fn start() -> Self {
-        let database = clone_migrated().await;
+        let world = World::new().await;
+        let database = &world.database;
         let insert = format!(
             "INSERT INTO basalt.submissions (id, description, created_at, peer, senders)
              VALUES ('{ADA}', 'Blue, please: ada@example.com', '2026-11-21T11:00:00Z', '192.0.2.1', '{{ada@example.com}}')
@@ -41,23 +49,29 @@ impl TestSection {
         let outbox = Outbox::new(table, clock.clone(), Entropy::from_seed(1), MailDestination::Inbox);
         let settings = SubmissionSettings::default();
         let submissions = Submissions::new(pool, Arc::new(outbox), settings, clock, Entropy::from_seed(2));
-        Self { section: SubmissionsSection::new(Arc::new(submissions)), _database: database }
+        let sections = Sections::default().with(SubmissionsSection::new(Arc::new(submissions)));
+        Self { router: sections.into_router().into(), world }
     }
 
-    async fn answer(&self, method: Method, path: &str, body: Value) -> Result<Response, DeskError> {
-        let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
-        let segments = path.split('/').filter(|segment| !segment.is_empty()).map(str::to_owned).collect();
-        let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
+    /// Answers a request that the guards have let through.
+    async fn answer(&self, method: Method, path: &str, body: Value) -> Response {
+        let path = if path.is_empty() || path.starts_with('?') { path.to_owned() } else { format!("/{path}") };
         let bytes = if body.is_null() { String::new() } else { body.to_string() };
-        let body = JsonBody::parse(&headers, bytes.as_bytes())?;
-        let author = "owner@shop.example".to_owned();
-        let call = SubmissionsCall { method, segments, query: Query::parse(query)?, body, author };
-        self.section.handle(call).await
+        let request = Request::builder().method(method).uri(format!("/submissions{path}"));
+        let request = request.header(CONTENT_TYPE, "application/json").body(Body::from(bytes)).expect("a request");
+        let (mut head, body) = request.into_parts();
+        let app = Arc::clone(&self.world.app);
+        let visit = Visit { now: app.clock.now(), sender: Sender::of(&head), app, device: None };
+        let user = User { email: Some("owner@shop.example".to_owned()), ..User::default() };
+        let session = Arc::new(DeskSession::of_user(user));
+        head.extensions.insert(Admitted { visit, session, origin: OwnOrigin { is_https: false } });
+        let answered = self.router.clone().oneshot(Request::from_parts(head, body)).await;
+        answered.unwrap_or_else(|never| match never {})
     }
 
     /// Returns status and body; an empty body is null.
     async fn send(&self, method: Method, path: &str, body: Value) -> (u16, Value) {
-        let response = self.answer(method, path, body).await.unwrap_or_else(DeskError::into_response);
+        let response = self.answer(method, path, body).await;
         let status = response.status().as_u16();
         let bytes = response.into_body().collect().await.expect("a body").to_bytes();
         (status, serde_json::from_slice(&bytes).unwrap_or_default())
@@ -114,7 +128,7 @@ async fn refusals_have_code_and_hint() {
 #[tokio::test]
 async fn export_is_a_file() {
     let desk = TestSection::start().await;
-    let response = desk.answer(Method::GET, "export?format=csv&status=new", Value::Null).await.expect("a file");
+    let response = desk.answer(Method::GET, "export?format=csv&status=new", Value::Null).await;
     assert_eq!(response.headers()[CONTENT_DISPOSITION], "attachment; filename=\"submissions.csv\"");
     let bytes = response.into_body().collect().await.expect("a body").to_bytes();
     let text = String::from_utf8_lossy(&bytes);

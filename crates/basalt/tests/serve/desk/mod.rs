@@ -6,6 +6,7 @@ mod catalogue_files;
 mod desk_client;
 mod figures;
 mod known_devices;
+mod openapi;
 mod orders;
 mod session;
 mod setup;
