@@ -86,9 +86,6 @@ pub(super) fn run(arguments: &MigrateArguments) -> anyhow::Result<ExitCode> {
         for CompletedFile { path, statements } in &applied.completed {
             writeln!(out, "ran {} of {path} that had not run before", format_count(statements, "statement"))?;
         }
-        for path in &applied.ran {
-            writeln!(out, "applied {path}")?;
-        }
         if applied.ran.is_empty() && applied.completed.is_empty() {
             writeln!(out, "No file of the project is new.")?;
         }
@@ -98,6 +95,12 @@ pub(super) fn run(arguments: &MigrateArguments) -> anyhow::Result<ExitCode> {
         }
     }
     Ok(report.exit_code(arguments.allow_skipped))
+}
+
+/// Prints a file as soon as it is recorded: it stays applied if a later one fails.
+fn print_applied_file(path: &str) {
+    // A reader that has gone does not end the command between two files.
+    let _ = writeln!(std::io::stdout(), "applied {path}");
 }
 
 fn to_json(applied: &AppliedFiles, report: &ProjectReport) -> Value {
@@ -133,6 +136,7 @@ async fn migrate(project: &Project, arguments: &MigrateArguments) -> anyhow::Res
         target: database.target,
         before: if arguments.retry_skipped { SkippedBefore::Retry } else { SkippedBefore::IfChanged },
         older: if arguments.include_all { OlderMigrations::Apply } else { OlderMigrations::Refuse },
+        on_applied: if arguments.json { |_| () } else { print_applied_file },
     };
     let mut applied = apply_files(&files, &database.url, &config.database, &config.policy.hooks, options).await;
     if applied.is_ok() && !is_external {

@@ -82,7 +82,7 @@ pub(crate) async fn apply_files(
     let missing_functions = hook_functions::find_functions_missing_in_database(&pool, hooks).await;
     pool.close().await;
     let mut applied = outcome?;
-    log_applied_files(&applied);
+    log_other_files(&applied);
     let skipped = std::mem::take(&mut applied.skipped);
     let left_out = files.left_out.clone();
     Ok((applied, ProjectReport { skipped, missing_functions: missing_functions?, left_out }))
@@ -121,10 +121,7 @@ pub(crate) async fn apply_versions(project: &Project, superuser_url: &str, versi
     }
 }
 
-fn log_applied_files(applied: &AppliedFiles) {
-    for file in &applied.ran {
-        tracing::info!(file, "applied a file of the project");
-    }
+fn log_other_files(applied: &AppliedFiles) {
     for completed in &applied.completed {
         let (file, statements) = (&completed.path, completed.statements);
         tracing::info!(file, statements, "ran statements of a migration that had not run before");

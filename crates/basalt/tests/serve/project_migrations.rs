@@ -91,6 +91,11 @@ async fn failing_statement_undoes_its_file_in_a_database_of_an_operator() {
     let (output, text) = project.run(&["db", "migrate", "--database-url", &url]);
     assert_eq!(output.status.code(), Some(1), "{text}");
     assert!(text.contains("supabase/migrations/2_broken.sql:2: column \"wrong\" does not exist"), "{text}");
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "applied supabase/migrations/1_notes.sql\n",
+        "it stays applied"
+    );
     let mut connection = connect(&owner).await;
     let tables = "SELECT relname::text FROM pg_class WHERE relname IN ('notes', 'half', 'later')";
     assert_eq!(texts(&mut connection, tables).await, ["notes"]);

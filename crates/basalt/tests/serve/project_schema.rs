@@ -115,6 +115,19 @@ async fn test_servers_have_the_schema_and_the_functions_of_a_supabase_project() 
 }
 
 #[test]
+fn files_are_logged_as_soon_as_they_are_applied() {
+    let project = TestProject::new(&[
+        ("migrations/1_notes.sql", TABLE),
+        ("migrations/2_lost.sql", "SELECT pg_terminate_backend(pg_backend_pid());"),
+    ]);
+    let (output, text) = project.run(&["serve", "--port", "0"]);
+    assert!(!output.status.success(), "{text}");
+    let logged = "applied a file of the project";
+    assert!(text.lines().any(|line| line.contains(logged) && line.contains("1_notes.sql")), "{text}");
+    assert!(!text.lines().any(|line| line.contains(logged) && line.contains("2_lost.sql")), "{text}");
+}
+
+#[test]
 fn migration_before_an_applied_one_is_refused() {
     let project = TestProject::new(&[("migrations/2_notes.sql", TABLE)]);
     stop(project.serve());

@@ -384,6 +384,32 @@ const NOTED: &[(&str, &str)] = &[
     ("SELECT pg_catalog.setval('\"graphql\".\"seq_schema_version\"', 1, false);", "graphql"),
     ("COPY \"pgsodium\".\"key\" (\"id\") FROM stdin;\n\\.\n", "pgsodium"),
     ("grant usage on schema pgsodium to anon;", "pgsodium"),
+    ("select pgtle.uninstall_extension_if_exists('supabase-dbdev');", "pgtle"),
+    ("create extension \"supabase-dbdev\";", "supabase-dbdev"),
+    ("select dbdev.install('supabase-dbdev');", "dbdev"),
+    ("revoke delete on table \"storage\".\"prefixes\" from \"anon\";", "storage.prefixes"),
+    ("alter table \"storage\".\"objects\" drop column \"level\";", "level"),
+    ("drop table \"storage\".\"prefixes\";", "prefixes"),
+    (
+        "CREATE TRIGGER enforce_bucket_name_length_trigger BEFORE INSERT OR UPDATE OF name ON storage.buckets
+             FOR EACH ROW EXECUTE FUNCTION storage.enforce_bucket_name_length();",
+        "already exists",
+    ),
+    (
+        "CREATE OR REPLACE FUNCTION storage.objects_insert_prefix_trigger() RETURNS trigger LANGUAGE plpgsql AS
+             $$ BEGIN NEW.level := 1; RETURN NEW; END $$;
+         CREATE TRIGGER objects_insert_create_prefix BEFORE INSERT ON storage.objects
+             FOR EACH ROW EXECUTE FUNCTION storage.objects_insert_prefix_trigger();
+         insert into storage.buckets(id, name) values ('of_a_dump', 'of_a_dump');
+         insert into storage.objects(bucket_id, name) values ('of_a_dump', 'a/b');",
+        "no object could be stored",
+    ),
+    ("alter table \"storage\".\"buckets\" drop column \"type\";", "the server needs type of storage.buckets"),
+    (
+        "alter table \"auth\".\"sessions\" drop column \"refreshed_at\";",
+        "the server needs refreshed_at of auth.sessions",
+    ),
+    ("drop function if exists storage.foldername(name text) cascade;", "the server needs storage.foldername"),
 ];
 
 #[tokio::test]

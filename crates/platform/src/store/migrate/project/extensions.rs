@@ -18,7 +18,7 @@ const PROVIDED: [(&str, &str); 5] = [
 ];
 
 /// Extensions that tools use: no table, policy or function of a project depends on them unless it calls theirs.
-const TOOLS: [&str; 11] = [
+const TOOLS: [&str; 12] = [
     "pg_graphql",
     "pg_stat_statements",
     "pg_stat_monitor",
@@ -30,6 +30,7 @@ const TOOLS: [&str; 11] = [
     "pg_repack",
     "pg_tle",
     "pg_prewarm",
+    "supabase-dbdev",
 ];
 
 #[derive(Debug)]

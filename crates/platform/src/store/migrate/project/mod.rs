@@ -11,6 +11,7 @@ mod records;
 mod releases;
 mod run;
 mod schema;
+mod services;
 mod skipped;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -69,12 +70,22 @@ pub struct ApplyOptions {
     pub before: SkippedBefore,
     /// Whether migrations that are older than applied ones run.
     pub older: OlderMigrations,
+    /// Gets the path of each file that has run and was recorded, before the next one runs.
+    pub on_applied: fn(&str),
 }
 
 impl ApplyOptions {
-    /// The options of a start with an embedded database.
-    pub const START: Self =
-        Self { target: TargetDatabase::Embedded, before: SkippedBefore::IfChanged, older: OlderMigrations::Refuse };
+    /// The options of a start with an embedded database. Files that ran are logged.
+    pub const START: Self = Self {
+        target: TargetDatabase::Embedded,
+        before: SkippedBefore::IfChanged,
+        older: OlderMigrations::Refuse,
+        on_applied: log_applied_file,
+    };
+}
+
+fn log_applied_file(file: &str) {
+    tracing::info!(file, "applied a file of the project");
 }
 
 /// What was applied.
@@ -217,7 +228,7 @@ async fn apply_files(
     schema: &ProjectSchema,
     options: ApplyOptions,
 ) -> Result<AppliedFiles, ProjectFileError> {
-    let ApplyOptions { target, older, .. } = options;
+    let ApplyOptions { target, older, on_applied, .. } = options;
     if target == TargetDatabase::External {
         preparation::prepare_records(connection).await?;
     }
@@ -232,11 +243,13 @@ async fn apply_files(
     }
     if let Some(roles) = schema.roles.as_ref().filter(|_| is_new) {
         run_file(connection, roles, Record::None, target).await?;
+        on_applied(&roles.path);
         applied.ran.push(roles.path.clone());
     }
     complete_migrations(connection, schema, options, &mut applied).await?;
     for &migration in &pending {
         run_file(connection, &migration.file, Record::Migration(migration), target).await?;
+        on_applied(&migration.file.path);
         applied.ran.push(migration.file.path.clone());
     }
     if !pending.is_empty() {
@@ -247,6 +260,7 @@ async fn apply_files(
         match seeds.get(&seed.path) {
             None => {
                 run_file(connection, seed, Record::Seed(&hash), target).await?;
+                on_applied(&seed.path);
                 applied.ran.push(seed.path.clone());
             }
             Some(before) if *before != hash => applied.changed_seeds.push(seed.path.clone()),

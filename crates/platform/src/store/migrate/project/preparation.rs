@@ -22,7 +22,7 @@ const FILES: [&str; 9] = [
 ];
 
 /// The files of the storage API's schema, in their order.
-const STORAGE_FILES: [&str; 9] = include!("../../../../../../sql/storage/files.rs");
+pub(super) const STORAGE_FILES: [&str; 9] = include!("../../../../../../sql/storage/files.rs");
 
 /// Returns the SQL of all files.
 pub fn concatenate_files() -> String {

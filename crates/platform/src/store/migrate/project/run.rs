@@ -12,6 +12,7 @@ use super::extensions::{self, ServerPrograms};
 use super::protected::{ProtectedStatement, creates_supabase_role, find_protected, prevents_start};
 use super::releases::{self, Replacement};
 use super::schema::{ProjectFile, TargetDatabase};
+use super::services;
 use super::skipped::SkippedStatement;
 
 /// The state of the session in which a file begins, whatever earlier files have set.
@@ -128,6 +129,11 @@ impl<'a> FileRun<'a> {
             && let Some(reason) = self.describe_protected(protected).await?
         {
             return self.skip(numbered, statement.first_word_line, reason, None, true);
+        }
+        if self.target == TargetDatabase::Embedded
+            && let Some((reason, is_note)) = services::find_harm(&statement.sql)
+        {
+            return self.skip(numbered, statement.first_word_line, reason, None, is_note);
         }
         let extension = find_extension(&statement.sql);
         if self.target == TargetDatabase::Embedded
@@ -384,7 +390,10 @@ impl<'a> FileRun<'a> {
         };
         let is_there = database.code().as_deref() == Some(DUPLICATE_OBJECT);
         let is_note = is_of_tool
-            || database.code().is_some_and(|code| releases::is_of_server(&statement.sql, &code))
+            || database.code().is_some_and(|code| {
+                releases::is_of_server(&statement.sql, &code)
+                    || services::concerns_other_release(&statement.sql, &code, database.message())
+            })
             || is_there && creates_supabase_role(&statement.sql)
             || releases::changes_only_tools(&statement.sql, database.message());
         self.skip(numbered, line, reason, remedy, is_note)
