@@ -18,7 +18,6 @@ use crate::guards::{Guarded, admit_own_site, require_session};
 use crate::http::body::MAX_BODY;
 use crate::http::headers::add_api_headers;
 use crate::http::path::to_target;
-use crate::paths::API_PATH;
 use crate::section::Sections;
 use crate::settings::DeskSettings;
 use crate::state::DeskState;
@@ -49,10 +48,9 @@ impl Desk {
         Self(router)
     }
 
-    /// Answers a request below [`API_PATH`].
+    /// Answers a request below [`crate::API_PATH`].
     pub async fn answer(&self, mut request: Request) -> Response {
-        let path = request.uri().path().strip_prefix(API_PATH).unwrap_or_default();
-        *request.uri_mut() = to_target(path, request.uri().query());
+        *request.uri_mut() = to_target(request.uri());
         add_api_headers(self.0.clone().oneshot(request).await.unwrap_or_else(|never| match never {}))
     }
 }

@@ -13,7 +13,6 @@ mod error;
 pub mod faults;
 pub mod router;
 pub mod sessions;
-mod uri;
 pub mod users;
 pub mod worlds;
 

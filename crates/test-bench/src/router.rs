@@ -3,10 +3,10 @@
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
+use http_edge::request::with_path;
 use messages::MessageStore;
 
 use crate::api::{TEST_API_PATH, TestApi};
-use crate::uri::with_path;
 use crate::worlds::{DEFAULT_WORLD, WORLD_PATH, Worlds};
 
 /// The path of the metadata of an OAuth server whose URL has a path, which follows (RFC 8414 §3.1).

@@ -1,7 +1,7 @@
 //! Paths of requests, compared raw.
 
 use http::Uri;
-use http::uri::PathAndQuery;
+use http_edge::request::with_path;
 
 /// The path of the data API.
 pub(super) const DATA_API: &str = "/rest/v1";
@@ -46,6 +46,5 @@ pub(super) fn is_keyless_path(path: &str) -> bool {
 /// Returns the target without the mount and without a host, which only a proxy request has.
 pub(super) fn strip_mount(uri: &Uri, mount: &str) -> Uri {
     let path = uri.path().strip_prefix(mount).filter(|rest| !rest.is_empty()).unwrap_or("/");
-    let target = uri.query().map_or_else(|| path.to_owned(), |query| format!("{path}?{query}"));
-    PathAndQuery::try_from(target).map(Uri::from).unwrap_or_default()
+    with_path(uri, path)
 }

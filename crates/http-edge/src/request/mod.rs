@@ -18,9 +18,8 @@ mod prefetch;
 mod program;
 mod request_id;
 mod same_origin;
+mod target;
 mod whole_body;
-
-use http::{Request, Uri};
 
 pub use self::api_keys::{ApiKeyRing, ApiKeyRole};
 pub use self::authorization::{APIKEY, BearerWhitespace, HeaderText, bearer_value, parse_bearer, single_header};
@@ -33,16 +32,8 @@ pub use self::prefetch::is_prefetch;
 pub use self::program::{is_program, is_without_user};
 pub use self::request_id::{REQUEST_ID, RequestId, RequestIdSource};
 pub use self::same_origin::is_same_origin;
+pub use self::target::{RequestedUri, requested_path, with_path};
 pub use self::whole_body::{BODY_DEADLINE, BodyError, read_body};
-
-/// The target of a request before a router of the same process removed the mount of a service; an extension of the request.
-#[derive(Debug, Clone)]
-pub struct RequestedUri(pub Uri);
-
-/// Returns the path that the client has requested, for texts about the request.
-pub fn requested_path<B>(request: &Request<B>) -> &str {
-    request.extensions().get::<RequestedUri>().map_or(request.uri(), |requested| &requested.0).path()
-}
 
 /// What a router resolved for the services behind it; an extension of the request.
 ///

@@ -21,7 +21,7 @@ use axum::routing::any;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, StatusCode};
 use http_body_util::{BodyExt, Limited};
-use http_edge::request::{BearerWhitespace, single_header};
+use http_edge::request::{BearerWhitespace, single_header, with_path};
 use subtle::ConstantTimeEq;
 use tower::ServiceExt;
 use utoipa::OpenApi;
@@ -33,7 +33,6 @@ use self::document::Description;
 use self::state::ApiState;
 pub use self::state::TEST_API_PATH;
 use crate::TestApiError;
-use crate::uri::with_path;
 use crate::worlds::Worlds;
 
 /// The largest body: some ten thousand users.

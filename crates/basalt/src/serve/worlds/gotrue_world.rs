@@ -7,7 +7,7 @@ use futures::FutureExt;
 use gotrue_rs::app::EmailDelivery;
 use gotrue_rs::config::{Config, Vars, load};
 use http::Uri;
-use http::uri::PathAndQuery;
+use http_edge::request::with_path;
 use messages::{MessageSender, MessageStore};
 use platform::entropy::Entropy;
 use platform::explanation::{ExplanationStore, Explanations};
@@ -94,6 +94,5 @@ fn without_mount(uri: &Uri) -> Uri {
         Some(rest) if rest.starts_with('/') => rest,
         _ => uri.path(),
     };
-    let target = uri.query().map_or_else(|| path.to_owned(), |query| format!("{path}?{query}"));
-    PathAndQuery::try_from(target).map(Uri::from).unwrap_or_default()
+    with_path(uri, path)
 }
