@@ -38,9 +38,10 @@ pub fn router(service: Arc<OrderService>) -> Router {
         .route(THANK_YOU, only("GET, HEAD", get(thank_you::show)));
     // A wildcard does not match an empty token.
     for token in ["", "{*token}"] {
-        router = router
-            .route(&format!("{DOWNLOADS}{token}"), only("GET, HEAD", get(download::send)))
-            .route(&format!("{RECEIPTS}{token}"), only("GET, HEAD, POST", get(receipt::show).post(receipt::show_addressed)));
+        router = router.route(&format!("{DOWNLOADS}{token}"), only("GET, HEAD", get(download::send))).route(
+            &format!("{RECEIPTS}{token}"),
+            only("GET, HEAD, POST", get(receipt::show).post(receipt::show_addressed)),
+        );
     }
     for provider in Provider::ALL {
         let receive = move |service, request| receive_event(service, provider, request);
