@@ -1,9 +1,9 @@
 //! Buckets and objects that a project brings: they are created, or brought up to date.
 
 use std::collections::HashMap;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::{fmt, io};
 
 use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt, stream};
@@ -17,7 +17,7 @@ use crate::database::scope::Scope;
 use crate::database::{array, nullable, sql, text};
 use crate::error::Error;
 use crate::names;
-use crate::objects::write::{self, NewObject};
+use crate::objects::write::{self, BucketLimits, ContentCheck, NewObject};
 use crate::storage::Storage;
 use crate::target::Target;
 
@@ -26,6 +26,9 @@ const CACHE_CONTROL: &str = "max-age=3600";
 
 /// The bytes of a file that are read at once.
 const BLOCK: usize = 256 * 1024;
+
+/// The largest number of refused files that are named.
+const MAX_NAMED: usize = 5;
 
 /// A bucket of a project.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -43,21 +46,55 @@ pub struct BucketSeed {
 }
 
 /// What was done.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Seeded {
     /// Buckets that were created or brought up to date.
     pub buckets: usize,
     /// Objects that were written: they are new or have other content.
     pub objects: usize,
+    /// The files that were left out.
+    pub refused: Vec<RefusedFile>,
 }
 
-/// A file of a folder: its path, and the name of its object.
+impl Seeded {
+    /// Names the first files that were left out, if there are some.
+    pub fn describe_refused(&self) -> Option<String> {
+        let first: Vec<String> = self.refused.iter().take(MAX_NAMED).map(ToString::to_string).collect();
+        let more = match self.refused.len().saturating_sub(MAX_NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        (!first.is_empty())
+            .then(|| format!("files that their buckets do not take are left out: {}{more}", first.join(", ")))
+    }
+}
+
+/// A file that is too large for its bucket, or of a type that it does not take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefusedFile {
+    /// The bucket.
+    pub bucket: String,
+    /// The name that the object would have.
+    pub name: String,
+    /// What an upload of it would be answered.
+    pub reason: String,
+}
+
+impl fmt::Display for RefusedFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{} ({})", self.bucket, self.name, self.reason)
+    }
+}
+
+/// A file of a folder: its path, the name of its object, and its size in bytes.
 struct SeedFile {
     path: PathBuf,
     name: String,
+    size: u64,
 }
 
-/// Creates the buckets of a project and writes their objects. Objects that are there with the same content stay.
+/// Creates the buckets of a project and writes their objects. Objects that are there with the same content stay; files that
+/// an upload would refuse for their size or type are left out.
 ///
 /// # Errors
 /// A name is not valid, a file cannot be read, or the database or the backend failed.
@@ -69,7 +106,7 @@ pub async fn apply(storage: &Arc<Storage>, seeds: &[BucketSeed]) -> Result<Seede
         write_bucket(storage, &scope, seed).await?;
         seeded.buckets += 1;
         if let Some(folder) = &seed.objects {
-            seeded.objects += write_objects(storage, &scope, &seed.name, folder).await?;
+            write_objects(storage, &scope, &seed.name, folder, &mut seeded).await?;
         }
     }
     Ok(seeded)
@@ -93,7 +130,15 @@ async fn write_bucket(storage: &Storage, scope: &Scope, seed: &BucketSeed) -> Re
     storage.database().run(scope, statement).await.map(|_| ())
 }
 
-async fn write_objects(storage: &Arc<Storage>, scope: &Scope, bucket: &str, folder: &Path) -> Result<usize, Error> {
+async fn write_objects(
+    storage: &Arc<Storage>,
+    scope: &Scope,
+    bucket: &str,
+    folder: &Path,
+    seeded: &mut Seeded,
+) -> Result<(), Error> {
+    let limits = storage.database().run(scope, write::select_limits(bucket)).await?;
+    let limits = write::read_limits(&limits, bucket)?;
     let statement = sql("SELECT name, metadata->>'eTag' FROM storage.objects WHERE bucket_id = $1", [text(bucket)]);
     let rows = storage.database().run(scope, statement).await?;
     let known: HashMap<String, String> =
@@ -101,9 +146,16 @@ async fn write_objects(storage: &Arc<Storage>, scope: &Scope, bucket: &str, fold
     let walked = folder.to_owned();
     let files = tokio::task::spawn_blocking(move || list_files(&walked)).await.map_err(Error::internal)?;
     let files = files.map_err(|error| read_error(folder, &error))?;
-    let mut written = 0;
     for file in files {
         names::check_object_name(&file.name)?;
+        if let Err(refusal) = check_file(storage, &limits, &file) {
+            seeded.refused.push(RefusedFile {
+                bucket: bucket.to_owned(),
+                name: file.name,
+                reason: refusal.message.into_owned(),
+            });
+            continue;
+        }
         if let Some(etag) = known.get(&file.name)
             && *etag == compute_etag(&file.path).await.map_err(|error| read_error(&file.path, &error))?
         {
@@ -111,9 +163,22 @@ async fn write_objects(storage: &Arc<Storage>, scope: &Scope, bucket: &str, fold
         }
         let content = open(&file.path).await.map_err(|error| read_error(&file.path, &error))?;
         write_object(storage, scope, bucket, &file.name, content).await?;
-        written += 1;
+        seeded.objects += 1;
     }
-    Ok(written)
+    Ok(())
+}
+
+/// Checks a file by the limits of its bucket. Of its type only the essence has to be among the allowed ones: the charset is not
+/// the choice of the project.
+fn check_file(storage: &Storage, limits: &BucketLimits, file: &SeedFile) -> Result<(), Error> {
+    let media_type = media_type(&file.name);
+    let essence = media_type.split(';').next().unwrap_or_default();
+    let check = |mime_type: &str| {
+        let mime_type = Some(mime_type.to_owned());
+        let maximum = storage.config().file_size_limit;
+        ContentCheck { mime_type, size: Some(file.size), maximum, robots_tag: None }.apply(limits)
+    };
+    check(media_type).or_else(|_| check(essence)).map(|_| ())
 }
 
 /// The content of a file, in blocks.
@@ -175,7 +240,7 @@ fn list_files(folder: &Path) -> io::Result<Vec<SeedFile>> {
             if kind.is_dir() {
                 folders.push((path, format!("{name}/")));
             } else if kind.is_file() {
-                files.push(SeedFile { path, name });
+                files.push(SeedFile { size: entry.metadata()?.len(), path, name });
             }
         }
     }

@@ -35,3 +35,31 @@ async fn objects_of_a_folder_are_uploaded_once_and_again_when_they_change() {
     assert_eq!(&read.body()[..], b"no more");
     assert_eq!(api.count_files(), 2);
 }
+
+#[tokio::test]
+async fn files_that_a_bucket_does_not_take_are_left_out() {
+    let api = TestApi::start(&[]).await;
+    let folder = std::env::temp_dir().join(format!("basalt-limits-{}", api.database));
+    std::fs::create_dir_all(&folder).unwrap();
+    for (name, size) in [("a.png", 10), ("b.png", 11), ("c.txt", 1)] {
+        std::fs::write(folder.join(name), vec![0; size]).unwrap();
+    }
+    let mut seeds = [BucketSeed {
+        name: "b".to_owned(),
+        file_size_limit: Some(10),
+        allowed_mime_types: Some(vec!["image/*".to_owned()]),
+        objects: Some(folder.clone()),
+        ..BucketSeed::default()
+    }];
+    let strict = seed::apply(&api.storage, &seeds).await.unwrap();
+    seeds[0].file_size_limit = Some(11);
+    seeds[0].allowed_mime_types = Some(vec!["text/plain".to_owned(), "image/png".to_owned()]);
+    let wider = seed::apply(&api.storage, &seeds).await.unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(strict.objects, 1);
+    let refused: Vec<&str> = strict.refused.iter().map(|file| file.name.as_str()).collect();
+    assert_eq!(refused, ["b.png", "c.txt"]);
+    let text = strict.describe_refused().expect("files were left out");
+    assert!(text.contains("b/c.txt (mime type text/plain is not supported)"), "{text}");
+    assert_eq!((wider.objects, wider.describe_refused()), (2, None));
+}

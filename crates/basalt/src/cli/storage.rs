@@ -148,6 +148,9 @@ fn run_seed(arguments: &ProjectArguments) -> anyhow::Result<ExitCode> {
     let mut out = std::io::stdout().lock();
     let (buckets, objects) = (format_count(seeded.buckets, "bucket"), format_count(seeded.objects, "object"));
     writeln!(out, "Created what was missing of {buckets}; uploaded {objects}.")?;
+    if let Some(refused) = seeded.describe_refused() {
+        eprintln!("basalt: {refused}");
+    }
     Ok(ExitCode::SUCCESS)
 }
 

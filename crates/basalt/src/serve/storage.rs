@@ -227,7 +227,12 @@ impl RunningStorage {
             }
             match seed::apply(&self.api, &seeds).await {
                 Ok(seeded) if seeded.buckets == 0 => {}
-                Ok(seeded) => tracing::info!(seeded.buckets, seeded.objects, "buckets of the project are ready"),
+                Ok(seeded) => {
+                    tracing::info!(seeded.buckets, seeded.objects, "buckets of the project are ready");
+                    if let Some(refused) = seeded.describe_refused() {
+                        tracing::warn!(refused, "some objects of the project are missing");
+                    }
+                }
                 Err(error) => {
                     tracing::error!(error = %error.message, cause = error.cause, "buckets of the project were not created");
                 }

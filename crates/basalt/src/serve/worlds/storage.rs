@@ -95,7 +95,10 @@ impl WorldFiles {
             let api = api.map_err(|error| anyhow!("preparing the storage API: {error}"))?;
             let seeded = seed::apply(&api, &seeds).await;
             api.database().pool().renew();
-            seeded.map_err(|error| anyhow!("creating the buckets of the project: {}", error.message))?;
+            let seeded = seeded.map_err(|error| anyhow!("creating the buckets of the project: {}", error.message))?;
+            if let Some(refused) = seeded.describe_refused() {
+                tracing::warn!(refused, "some objects of the project are missing");
+            }
         }
         Ok(())
     }
