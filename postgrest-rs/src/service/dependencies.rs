@@ -19,8 +19,9 @@ pub struct Dependencies {
     /// Whether responses that row level security or privileges made empty or refused carry an
     /// [`Explanation`](super::explanation::Explanation); for development.
     pub explains: bool,
-    /// Whether a request that names what the schema cache does not have reads the schema anew, once for all requests that wait. For
-    /// development: a new table is there at once, and whoever names what does not exist makes work. An API on demand always does.
+    /// Whether a request for a table or function that the schema cache does not have reads the schema again, once for all requests
+    /// that wait for it. In development a new table is then found at once; elsewhere clients could cause reads by wrong names. An
+    /// API on demand always does it.
     pub reloads_for_missing: bool,
     /// How long the API stays connected.
     pub presence: Presence,
