@@ -13,7 +13,7 @@ RELEASE := target/release/basalt
 SHOP_INSTALLED := frontend/node_modules/.package-lock.json
 SHOP := frontend/dist/index.html
 CLIENTS_INSTALLED := packages/node_modules/.package-lock.json
-SHOP_SOURCES := $(shell find frontend \( -name node_modules -o -name dist -o -name e2e \) -prune -o -type f -print 2>/dev/null)
+SHOP_SOURCES := $(shell find frontend \( -name node_modules -o -name dist -o -name e2e -o -name test-results -o -name playwright-report \) -prune -o -type f -print 2>/dev/null)
 
 .PHONY: help run test test-rust test-shop test-browser test-clients check check-rust check-shop check-clients check-dependencies check-scripts check-deploy fmt fuzz-data-api build package package-library package-platform package-deb bench bench-gateway bench-rest bench-storage bench-test bench-rolling bench-shop bench-size bench-users bench-cluster conformance storage-suites timing hardening mixed-versions replay soak soak-concurrency soak-orders clean
 
