@@ -7,5 +7,6 @@ mod decisions;
 mod dependencies;
 mod layers;
 mod logs;
+mod registers;
 mod single;
 mod vocabulary;

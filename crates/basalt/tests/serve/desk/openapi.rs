@@ -9,8 +9,6 @@ use serde_json::{Value, json};
 use super::desk_client::{Shop, SignedIn};
 
 const METHODS: [Method; 5] = [Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE];
-/// The folders of the pages that call the API.
-const FEATURES: [&str; 7] = ["access", "account", "catalogue", "checklist", "figures", "orders", "submissions"];
 
 /// The operations of the document by method and path.
 type Operations = BTreeMap<(String, String), Value>;
@@ -113,12 +111,11 @@ async fn pages_use_the_calls_of_the_document() {
     let operations = operations(&read_document(&shop, &owner).await);
     let features = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../frontend/desk/features");
     let mut used = BTreeSet::new();
-    for feature in FEATURES {
-        let file = features.join(feature).join("api.ts");
-        let source = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-        for (method, path) in called_paths(&source) {
+    for file in source_rules::list_files(&features, &[".ts", ".tsx"]) {
+        for (method, path) in called_paths(&source_rules::read_text(&file)) {
             let found = operations.keys().find(|(of, documented)| *of == method && fits(&path, documented));
-            let found = found.unwrap_or_else(|| panic!("{feature} calls {method} {path}, which the document lacks"));
+            let found =
+                found.unwrap_or_else(|| panic!("{} calls {method} {path}: not in the document", file.display()));
             used.insert(found);
         }
     }
