@@ -80,7 +80,7 @@ async fn changed_migration_is_refused() {
 #[test]
 fn migrations_keep_the_rules_of_expand_and_contract() {
     let violations = platform::store::migrate::check_files(platform::store::migrate::FILES);
-    assert!(violations.is_empty(), "docs/adding.md, \"A table\":\n{}", violations.join("\n"));
+    assert!(violations.is_empty(), "docs/adding.md, \"A migration\":\n{}", violations.join("\n"));
 }
 
 #[tokio::test]

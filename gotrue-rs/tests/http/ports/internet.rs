@@ -1,21 +1,26 @@
-//! A fake internet: a proxy that answers every HTTPS URL with a test certificate.
+//! A fake internet: a proxy that answers every HTTPS URL, with a certificate for its host.
 //!
 //! It records all requests.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use foundation::secret::Secret;
 use platform::http_client::{OutboundOptions, TrustedRoots};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, KeyUsagePurpose};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, BufStream};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
-use tokio_rustls::rustls::pki_types::pem::PemObject;
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/http/ports/internet");
+/// The authority that signs the certificates of all hosts.
+static AUTHORITY: LazyLock<CertifiedIssuer<'static, KeyPair>> = LazyLock::new(|| {
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
+    CertifiedIssuer::self_signed(params, KeyPair::generate().expect("a key")).expect("a certificate")
+});
 
 /// The fake internet of one test.
 #[derive(Clone)]
@@ -52,11 +57,10 @@ impl Internet {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let proxy = format!("http://{}", listener.local_addr().expect("an address"));
         let internet = Self { state: Arc::default(), proxy };
-        let (accepting, acceptor) = (internet.clone(), acceptor());
+        let accepting = internet.clone();
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let (internet, acceptor) = (accepting.clone(), acceptor.clone());
-                tokio::spawn(async move { internet.tunnel(stream, acceptor).await });
+                tokio::spawn(accepting.clone().tunnel(stream));
             }
         });
         internet
@@ -64,10 +68,9 @@ impl Internet {
 
     /// The way there: through the proxy, trusting its authority.
     pub(crate) fn outbound(&self) -> OutboundOptions {
-        let roots = std::fs::read(format!("{FOLDER}/authority.pem")).expect("the authority's certificate");
         OutboundOptions {
             https_proxy: Some(Secret::new(&self.proxy)),
-            trusted_roots: Some(TrustedRoots::Pem(roots)),
+            trusted_roots: Some(TrustedRoots::Pem(AUTHORITY.pem().into_bytes())),
             ..OutboundOptions::default()
         }
     }
@@ -92,11 +95,11 @@ impl Internet {
     }
 
     /// `CONNECT host:port`, then TLS, then requests one after the other.
-    async fn tunnel(self, mut stream: TcpStream, acceptor: TlsAcceptor) -> Option<()> {
+    async fn tunnel(self, mut stream: TcpStream) -> Option<()> {
         let head = head(&mut BufReader::new(&mut stream)).await?;
         let host = head.first()?.strip_prefix("CONNECT ")?.split(':').next()?.to_owned();
         stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.ok()?;
-        let mut wire = BufStream::new(acceptor.accept(stream).await.ok()?);
+        let mut wire = BufStream::new(acceptor(&host).accept(stream).await.ok()?);
         loop {
             let response = read(&mut wire, &host).await?;
             let address = response.url.split('?').next().unwrap_or_default().to_owned();
@@ -140,9 +143,12 @@ async fn head<W: AsyncBufRead + Unpin>(wire: &mut W) -> Option<Vec<String>> {
     }
 }
 
-fn acceptor() -> TlsAcceptor {
-    let chain = vec![CertificateDer::from_pem_file(format!("{FOLDER}/host.pem")).expect("a certificate")];
-    let key = PrivateKeyDer::from_pem_file(format!("{FOLDER}/host.key")).expect("a key");
+/// Accepts TLS with a certificate for the host.
+fn acceptor(host: &str) -> TlsAcceptor {
+    let key = KeyPair::generate().expect("a key");
+    let params = CertificateParams::new([host.to_owned()]).expect("a name of a host");
+    let chain = vec![params.signed_by(&key, &AUTHORITY).expect("a certificate").into()];
+    let key = key.into();
     let provider = Arc::new(tokio_rustls::rustls::crypto::aws_lc_rs::default_provider());
     let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().expect("versions");
     TlsAcceptor::from(Arc::new(config.with_no_client_auth().with_single_cert(chain, key).expect("a pair")))
