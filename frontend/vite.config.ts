@@ -4,14 +4,14 @@ import { defineConfig } from "vitest/config";
 import { compressedFiles } from "./build/compressed-files.ts";
 import { developmentServer } from "./build/development-server.ts";
 import { prerenderedPages } from "./build/prerendered-pages.ts";
-import { programPreloads } from "./build/program-preloads.ts";
+import { programPrefetches } from "./build/program-prefetches.ts";
 import { siteFiles } from "./build/site-files.ts";
 
 export default defineConfig({
   plugins: [
     react(),
     tailwindcss(),
-    programPreloads(),
+    programPrefetches(),
     siteFiles(),
     prerenderedPages(),
     compressedFiles(),

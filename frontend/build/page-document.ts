@@ -7,8 +7,6 @@ export const MARKERS = { head: "<!-- head -->", page: "<!-- page -->", data: "<!
 
 /** The script of the page, which waits for the pictures: the page can be read without it. */
 const SCRIPT = /<script type="module" crossorigin/;
-/** Announcements of its parts, which are loaded with it and compiled one by one before it runs. */
-const PRELOADS = /<link rel="modulepreload" crossorigin/g;
 
 /** Which picture a shared link shows: the one of the template, or that of the shop. */
 type SharedPicture = "template" | "shop";
@@ -30,7 +28,6 @@ export function pageDocument(shell: string, name: string, page: RenderedPage): s
     ...(isTemplate || name === "catalogue" || name === "category" ? [structuredData(page)] : []),
   ];
   return shell
-    .replaceAll(PRELOADS, '$& fetchpriority="low"')
     .replace(SCRIPT, '$& fetchpriority="low"')
     .replace(MARKERS.head, () => head)
     .replace(MARKERS.page, () => page.html)

@@ -1,6 +1,6 @@
 import { paths } from "../src/shared/paths.ts";
 import { findViolations } from "./axe.ts";
-import { expect, SCREENS, test } from "./shop.ts";
+import { expect, openWithScript, SCREENS, test } from "./shop.ts";
 
 test.use({ contextOptions: { reducedMotion: "reduce" } });
 
@@ -17,7 +17,7 @@ for (const colorScheme of ["light", "dark"] as const) {
     }
 
     test("axe finds nothing on the router's fallback", async ({ page }) => {
-      await page.goto(paths.catalogue);
+      await openWithScript(page, paths.catalogue);
       await expect(page.getByRole("heading", { level: 2 })).toHaveCount(12);
       await page.route("**/assets/*.js", (route) => route.abort());
       await page.getByRole("link", { name: "Contact us" }).click();
@@ -26,7 +26,7 @@ for (const colorScheme of ["light", "dark"] as const) {
     });
 
     test("axe finds nothing on a refused submission and on the confirmation", async ({ page }) => {
-      await page.goto(paths.submission);
+      await openWithScript(page, paths.submission);
       await page.getByRole("button", { name: "Submit Now" }).click();
       await expect(page.getByText("Details are required")).toBeVisible();
       expect(await findViolations(page)).toEqual([]);

@@ -1,8 +1,8 @@
 import { paths } from "../src/shared/paths.ts";
-import { expect, test } from "./shop.ts";
+import { expect, openWithScript, startProgram, test } from "./shop.ts";
 
 test.beforeEach(async ({ page }) => {
-  await page.goto(paths.catalogue);
+  await openWithScript(page, paths.catalogue);
   await expect(page.getByRole("heading", { level: 2 })).toHaveCount(12);
 });
 
@@ -125,8 +125,6 @@ test("'Back to Templates' restores filter and scroll position without the entran
 
 test("the filter row stays where it is when few cards are left", async ({ page }) => {
   await page.setViewportSize({ width: 1440, height: 900 });
-  // Before its script, the page sends the filter as a form, which shows another document from its top.
-  await expect(page.getByRole("status")).not.toBeEmpty();
   await page.evaluate(() => scrollTo(0, 250));
   const row = page.getByRole("group", { name: "Filter by category" });
   const before = await row.boundingBox();
@@ -156,6 +154,7 @@ test("summaries fit two lines at every width", async ({ page }) => {
 test("a broken picture is replaced by a drawing", async ({ page }) => {
   await page.route("**/assets/0*-card-*", (route) => route.abort());
   await page.reload();
+  await startProgram(page);
   const card = page.getByRole("listitem").filter({
     has: page.getByRole("heading", { name: "Professional Newsletter" }),
   });

@@ -1,5 +1,5 @@
 import { paths } from "../src/shared/paths.ts";
-import { expect, SCREENS, test } from "./shop.ts";
+import { expect, SCREENS, startProgram, test } from "./shop.ts";
 
 const WIDTHS = [320, 360, 390, 480, 640, 768, 820, 1024, 1280, 1440, 1920, 2560];
 
@@ -29,6 +29,7 @@ test("cards appear one after another, 0.1 s apart, once", async ({ page }) => {
   );
   expect(entrance).toEqual(entrance.map((_, turn) => ["hang", turn, "0.3s"]));
 
+  await startProgram(page);
   await page.getByRole("button", { name: "Corporate" }).click();
   await expect(cards).toHaveCount(5);
   await page.getByRole("button", { name: "All" }).click();

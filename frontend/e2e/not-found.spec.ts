@@ -1,5 +1,5 @@
 import { paths } from "../src/shared/paths.ts";
-import { consoleErrors, expect, test } from "./shop.ts";
+import { consoleErrors, expect, openWithScript, test } from "./shop.ts";
 
 test("an unknown path answers 404, shows it, and logs the path", async ({ page }) => {
   const errors = consoleErrors(page);
@@ -37,7 +37,7 @@ for (const path of [
 }
 
 test("a screen that cannot be loaded shows the router's fallback", async ({ page }) => {
-  await page.goto(paths.catalogue);
+  await openWithScript(page, paths.catalogue);
   await expect(page.getByRole("heading", { level: 2 })).toHaveCount(12);
   // This happens when the connection fails, or when a tab stays open during an upgrade.
   await page.route("**/assets/*.js", (route) => route.abort());

@@ -1,6 +1,6 @@
-import type { CDPSession, Page } from "@playwright/test";
+import type { CDPSession, Page, Route } from "@playwright/test";
 import { paths } from "../src/shared/paths.ts";
-import { expect, test } from "./shop.ts";
+import { expect, startProgram, test } from "./shop.ts";
 
 test.use({ viewport: { width: 390, height: 700 }, deviceScaleFactor: 2, isMobile: true });
 
@@ -51,15 +51,52 @@ for (const path of [paths.catalogue, paths.template(1), paths.template(9), paths
   });
 }
 
-test("the program of a template's page waits for a visitor, and answers what came before it", async ({
+for (const path of [paths.catalogue, paths.template(1), paths.submission]) {
+  test(`the program of ${path} is fetched, and waits for a visitor`, async ({ page }) => {
+    const scripts: string[] = [];
+    page.on("requestfinished", (request) => scripts.push(new URL(request.url()).pathname));
+    await page.goto(path, { waitUntil: "networkidle" });
+    await expect
+      .poll(() => scripts.filter((name) => /\/(start|react|router)-.*\.js$/.test(name)))
+      .toHaveLength(3);
+    expect(await isStarted(page)).toBe(false);
+    await page.mouse.move(1, 1);
+    await page.mouse.move(2, 2);
+    await expect.poll(() => isStarted(page)).toBe(true);
+  });
+}
+
+test("a click without any other sign starts the program", async ({ page }) => {
+  await page.goto(paths.template(1), { waitUntil: "networkidle" });
+  const tab = page.getByRole("tab", { name: "Phone" });
+  await tab.evaluate((button: HTMLElement) => button.click());
+  await expect(tab).toHaveAttribute("aria-selected", "true");
+});
+
+test("a text that was entered earlier starts the program of the form at once", async ({ page }) => {
+  await page.goto(paths.submission);
+  await page.getByRole("textbox", { name: "Details" }).fill("A card for spring");
+  await expect
+    .poll(() => page.evaluate(() => sessionStorage.getItem("submission.text")))
+    .toBe("A card for spring");
+  await page.goto(paths.submission);
+  await expect(page.getByRole("textbox", { name: "Details" })).toHaveValue("A card for spring");
+});
+
+test("a filter that was used before the program has started leads back from a template", async ({
   page,
 }) => {
+  await page.goto(`${paths.catalogue}?category=Research`, { waitUntil: "networkidle" });
+  expect(await isStarted(page)).toBe(false);
+  await page.goto(paths.template(7));
+  await startProgram(page);
+  await page.getByRole("link", { name: "Back to Templates" }).first().click();
+  await expect(page).toHaveURL(`${paths.catalogue}?category=Research`);
+});
+
+test("the program answers what came before it", async ({ page }) => {
   await page.goto(paths.template(1), { waitUntil: "networkidle" });
-  const isStarted = () =>
-    page
-      .locator("#root")
-      .evaluate((root) => Object.keys(root).some((key) => key.startsWith("__react")));
-  expect(await isStarted()).toBe(false);
+  expect(await isStarted(page)).toBe(false);
   const answers: (() => void)[] = [];
   await page.route("**/assets/page-*.js", async (route) => {
     await new Promise<void>((resolve) => answers.push(resolve));
@@ -73,6 +110,39 @@ test("the program of a template's page waits for a visitor, and answers what cam
   await expect(tab).toHaveAttribute("aria-selected", "true");
 });
 
+test("a filter that comes before the program is answered by the program", async ({ page }) => {
+  // A busy machine may take longer than a filter waits.
+  await page.addInitScript(() => {
+    const start = window.setTimeout;
+    const isShort = (duration?: number) => duration === undefined || duration < 1000;
+    Object.assign(window, {
+      setTimeout: (task: TimerHandler, duration?: number) =>
+        isShort(duration) ? start(task, duration) : 0,
+    });
+  });
+  await page.goto(paths.catalogue, { waitUntil: "networkidle" });
+  await page.evaluate(() => Object.assign(window, { isFirst: true }));
+  await page.getByRole("button", { name: "Research" }).click();
+  await expect(page).toHaveURL(`${paths.catalogue}?category=Research`);
+  await expect(page.getByRole("heading", { level: 2 })).toHaveCount(1);
+  expect(await page.evaluate(() => "isFirst" in window)).toBe(true);
+});
+
+for (const [title, answer] of [
+  ["cannot be loaded", (route: Route) => route.abort()],
+  ["does not come", () => undefined],
+] as const) {
+  test(`a filter is sent as a form when the program ${title}`, async ({ page }) => {
+    await page.route("**/assets/start-*.js", answer);
+    await page.goto(paths.catalogue, { waitUntil: "domcontentloaded" });
+    await page.evaluate(() => Object.assign(window, { isFirst: true }));
+    await page.getByRole("button", { name: "Research" }).click();
+    await expect(page).toHaveURL(`${paths.catalogue}?category=Research`);
+    await expect(page.getByRole("heading", { level: 2 })).toHaveCount(1);
+    expect(await page.evaluate(() => "isFirst" in window)).toBe(false);
+  });
+}
+
 test("nothing is loaded from other origins", async ({ page, basalt }) => {
   const foreign: string[] = [];
   page.on("request", (request) => {
@@ -83,6 +153,13 @@ test("nothing is loaded from other origins", async ({ page, basalt }) => {
   }
   expect(foreign).toEqual([]);
 });
+
+/** Returns whether the program has begun to take over the page. */
+async function isStarted(page: Page): Promise<boolean> {
+  return await page
+    .locator("#root")
+    .evaluate((root) => Object.keys(root).some((key) => key.startsWith("__react")));
+}
 
 /** Transferred bytes, with headers. */
 async function measureWire(page: Page): Promise<{ script: number; total: number }> {

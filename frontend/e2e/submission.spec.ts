@@ -143,8 +143,13 @@ test("only logs that the server cannot be reached, and can retry", async ({ page
     if (request.method() === "POST") keys.push(request.headers()["idempotency-key"] ?? "");
   });
   const basalt = await startBasalt();
-  await page.goto(`${basalt.url}${paths.submission}`, { waitUntil: "networkidle" });
+  // The program loads the client of the API as soon as it starts.
+  const client = page.waitForEvent("requestfinished", (request) =>
+    /\/assets\/dist-[^/]+\.js$/.test(request.url()),
+  );
+  await openWithScript(page, `${basalt.url}${paths.submission}`);
   await page.getByRole("textbox", DETAILS).fill("A survey for our guests");
+  await client;
   await basalt.stop();
   for (const attempt of [1, 2]) {
     await page.getByRole("button", { name: "Submit Now" }).click();

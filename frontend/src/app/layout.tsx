@@ -7,6 +7,7 @@ import {
   useNavigation,
 } from "react-router-dom";
 import { isTemplatePath, routes } from "../shared/paths.ts";
+import { tabStorage } from "../shared/tab-storage.ts";
 import { SellerSection } from "./seller-section.tsx";
 import { SheetSkeleton, TemplateSkeleton } from "./skeletons.tsx";
 
@@ -38,11 +39,7 @@ export function Layout() {
 export function forgetScrollPositions(): void {
   const [entry] = performance.getEntriesByType("navigation") as PerformanceNavigationTiming[];
   if (entry?.type !== "navigate") return;
-  try {
-    sessionStorage.removeItem(SCROLL_POSITIONS);
-  } catch {
-    // Nothing was stored.
-  }
+  tabStorage.remove(SCROLL_POSITIONS);
 }
 
 /** The catalogue has one scroll position, to which its links lead back; other screens have one per visit. */

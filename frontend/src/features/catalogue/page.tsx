@@ -23,8 +23,7 @@ export function CataloguePage() {
   const isHydrated = useHydrated();
   useGlide(list, category);
   useEffect(() => {
-    const query = new URLSearchParams(categorySearch(category)).toString();
-    rememberCatalogue(query && `?${query}`);
+    rememberCatalogue(category);
   }, [category]);
   usePageHead({
     title: `Professional ${PRODUCT} | Custom Email Designs That Convert`,
@@ -38,7 +37,7 @@ export function CataloguePage() {
           tabIndex={-1}
           className="max-w-[9.5em] text-figure wrap-anywhere hyphens-auto sm:text-poster lg:shrink-0 xl:text-giant"
         >{`${PRODUCT} & Custom Designs`}</h1>
-        <p className="mt-4 max-w-[27em] text-ink-soft sm:mt-6 sm:text-lead lg:mb-1.5">
+        <p className="mt-4 max-w-[27em] text-ink-soft text-pretty sm:mt-6 sm:text-lead lg:mb-1.5">
           Professional, responsive email templates that look right in every inbox, on every device.
         </p>
       </header>

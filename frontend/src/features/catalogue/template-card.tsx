@@ -56,7 +56,7 @@ export const TemplateCard = memo(function TemplateCard(props: TemplateCardProps)
         <h2 className="mt-1 text-lead leading-snug sm:mt-2 wrap-anywhere sm:group-only:text-figure">
           {template.title}
         </h2>
-        <p className="mt-1 text-ink-soft sm:mt-2 sm:min-h-[2lh] sm:group-only:min-h-0">
+        <p className="mt-1 text-ink-soft text-pretty sm:mt-2 sm:min-h-[2lh] sm:group-only:min-h-0">
           {template.summary}
         </p>
         <p className="mt-3 mb-1 text-small font-strong sm:mt-4 sm:mb-1.5">Features</p>

@@ -4,7 +4,8 @@ import { findTemplate } from "../../shared/templates/catalogue.ts";
 import { useCatalogue } from "../../shared/templates/use-catalogue.ts";
 import { useHydrated } from "../../shared/use-hydrated.ts";
 import { preloadClient, sendSubmission } from "./api.ts";
-import { attemptKey, clearDraft, loadDraft, saveDraft } from "./draft.ts";
+import { attemptKey, endAttempt } from "./attempt.ts";
+import { clearDraft, loadDraft, saveDraft } from "./draft.ts";
 import { checkDetails } from "./model.ts";
 import { type Outcome, OutcomeContext } from "./outcome.ts";
 
@@ -32,7 +33,8 @@ export function useSubmission(): Submission {
   const isSending = useRef(false);
   useEffect(() => {
     preloadClient();
-    if (outcome.isReceived) clearDraft();
+    if (outcome.isReceived) forget();
+    else if (outcome.details) saveDraft(outcome.details);
     else setText((entered) => entered || loadDraft());
   }, [outcome]);
 
@@ -61,7 +63,7 @@ export function useSubmission(): Submission {
     isSending.current = false;
     if (sent.ok) {
       console.info("Submission answered:", sent.value);
-      clearDraft();
+      forget();
       setState("received");
     } else {
       // The product specification shows no message and keeps the form.
@@ -71,6 +73,12 @@ export function useSubmission(): Submission {
   }
 
   return { state, text, refusal, write, submit };
+}
+
+/** Forgets what was sent. */
+function forget(): void {
+  clearDraft();
+  endAttempt();
 }
 
 /** Returns the outcome that the page was sent with; none after a navigation. */

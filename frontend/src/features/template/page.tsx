@@ -74,7 +74,7 @@ function Title({ template }: { template: Template }) {
           <span className="block">Instant download</span>
         </p>
       </div>
-      <p className="mt-3 max-w-text text-ink-soft lg:mt-4">{template.description}</p>
+      <p className="mt-3 max-w-text text-ink-soft text-pretty lg:mt-4">{template.description}</p>
     </div>
   );
 }

@@ -1,7 +1,8 @@
 import { ArrowLeft } from "lucide-react";
 import type { ReactNode } from "react";
 import { Link } from "react-router-dom";
-import { RETURNING, useCataloguePath } from "../catalogue-place.ts";
+import { RETURNING } from "../catalogue-place.ts";
+import { useCataloguePath } from "../use-catalogue-path.ts";
 
 /** The sticky bar with the link back to the catalogue, and further content of the screen. */
 export function TopBar({ children }: { children?: ReactNode }) {

@@ -3,10 +3,13 @@ import type { HtmlTagDescriptor, Plugin, Rollup } from "vite";
 /** The program of the shop, which `main.ts` loads when it is needed. */
 const PROGRAM = /\/src\/app\/start\.tsx$/;
 
-/** Announces the parts of the program in the document, so that they are there when it starts. */
-export function programPreloads(): Plugin {
+/**
+ * Announces the parts of the program in the document, so that they are there when it starts. The browser fetches them when
+ * it has nothing else to do, and compiles them when they are imported: compiling takes a slow phone longer than the page.
+ */
+export function programPrefetches(): Plugin {
   return {
-    name: "program-preloads",
+    name: "program-prefetches",
     apply: "build",
     transformIndexHtml: {
       order: "post",
@@ -16,7 +19,7 @@ export function programPreloads(): Plugin {
         if (!program) throw new Error("the program of the shop is no part of its own");
         const [entry] = chunks.filter(({ isEntry }) => isEntry);
         const parts = listParts(program, bundle).filter((name) => name !== entry?.fileName);
-        return parts.map((name) => preload(`/${name}`));
+        return parts.map((name) => prefetch(`/${name}`));
       },
     },
   };
@@ -33,10 +36,10 @@ function listParts(part: Rollup.OutputChunk, bundle: Rollup.OutputBundle): strin
   return [...names];
 }
 
-function preload(href: string): HtmlTagDescriptor {
+function prefetch(href: string): HtmlTagDescriptor {
   return {
     tag: "link",
-    attrs: { rel: "modulepreload", crossorigin: true, href },
+    attrs: { rel: "prefetch", as: "script", crossorigin: true, href },
     injectTo: "head",
   };
 }
