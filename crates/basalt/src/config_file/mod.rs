@@ -306,12 +306,10 @@ impl ConfigFile {
         self.values.is_enabled("inbucket.enabled", true)
     }
 
-    /// Returns the ports of `[local_smtp]` or `[inbucket]`, those of a test any free ones.
-    pub(crate) fn mailbox_ports(&self, is_test: bool) -> MailboxPorts {
-        if is_test {
-            return MailboxPorts { http: Some(0), smtp: Some(0) };
-        }
-        let port = |key: &str| self.values.text(key).and_then(|port| port.parse().ok());
+    /// Returns the ports of `[local_smtp]` or `[inbucket]`, or free ones in their place.
+    pub(crate) fn mailbox_ports(&self, are_free: bool) -> MailboxPorts {
+        let configured = |key: &str| self.values.text(key).and_then(|port| port.parse().ok());
+        let port = |key: &str| configured(key).map(|port| if are_free { 0 } else { port });
         MailboxPorts { http: port("inbucket.port"), smtp: port("inbucket.smtp_port") }
     }
 

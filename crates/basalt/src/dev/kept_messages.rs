@@ -67,13 +67,13 @@ impl OpenMailboxPorts {
     /// Opens the ports on the loopback interface. One that cannot be opened is left out with a warning.
     pub(crate) async fn open(ports: MailboxPorts, inbox: &InboxPages, access: Access, closing: ShutdownSignal) -> Self {
         let mut open = Self::default();
-        if let Some((listener, address)) = bind(ports.http, "[local_smtp] port").await {
+        if let Some((listener, address)) = bind(ports.http, "port of [local_smtp] or [inbucket]").await {
             open.url = Some(format!("http://{address}"));
             let (mailboxes, closing) = (inbox.mailboxes().clone(), closing.clone());
             let answer = move |request| answer(mailboxes.clone(), access.clone(), request);
             open.tasks.push(http_edge::spawn_task(http_edge::serve(listener, closing, HttpLimits::default(), answer)));
         }
-        if let Some((listener, address)) = bind(ports.smtp, "[local_smtp] smtp_port").await {
+        if let Some((listener, address)) = bind(ports.smtp, "smtp_port of [local_smtp] or [inbucket]").await {
             open.smtp_port = Some(address.port());
             let store = inbox.store().clone();
             let current = Arc::new(move || Some(store.clone()));
@@ -86,7 +86,7 @@ impl OpenMailboxPorts {
     pub(crate) async fn open_for_tests(router: TestRouter, closing: ShutdownSignal) -> Self {
         let ports = MailboxPorts { http: Some(0), smtp: Some(0) };
         let mut open = Self::default();
-        if let Some((listener, address)) = bind(ports.http, "[local_smtp] port").await {
+        if let Some((listener, address)) = bind(ports.http, "port of [local_smtp] or [inbucket]").await {
             open.url = Some(format!("http://{address}"));
             let (router, closing) = (router.clone(), closing.clone());
             let answer = move |request| {
@@ -95,7 +95,7 @@ impl OpenMailboxPorts {
             };
             open.tasks.push(http_edge::spawn_task(http_edge::serve(listener, closing, HttpLimits::default(), answer)));
         }
-        if let Some((listener, address)) = bind(ports.smtp, "[local_smtp] smtp_port").await {
+        if let Some((listener, address)) = bind(ports.smtp, "smtp_port of [local_smtp] or [inbucket]").await {
             open.smtp_port = Some(address.port());
             let current = Arc::new(move || router.messages());
             open.tasks.push(http_edge::spawn_task(messages::smtp::serve(listener, current, closing)));

@@ -46,6 +46,7 @@ use crate::announce::{Announcement, RunningServer, TestAccess};
 use crate::api_keys::ApiKeys;
 use crate::app::{self, SharedPorts};
 use crate::backup::WalArchive;
+use crate::config_file::MailboxPorts;
 use crate::data_folder::DataFolder;
 use crate::database_jobs::{DatabaseJobs, RequestTargets};
 use crate::database_source::{DatabaseOptions, DatabaseSource, find_database};
@@ -231,7 +232,8 @@ impl Server {
             tasks.push(jobs.start(closing.clone()));
         }
         let inbox = inbox.filter(|_| profiles::has_development_pages(&config, &project.file.basalt));
-        let mut mailbox = open_mailbox(&project, inbox, access, closing.clone()).await;
+        let ports = project.file.mailbox_ports(options.takes_free_ports());
+        let mut mailbox = open_mailbox(ports, inbox, access, closing.clone()).await;
         tasks.append(&mut mailbox.tasks);
         let outbox_source = Some(Arc::clone(&outbox));
         let sources = MetricSources { pool: pool.clone(), hashing, outbox: outbox_source, storage: stored.clone() };
@@ -373,14 +375,12 @@ async fn start_database(
 }
 
 /// Returns the TCP port of an embedded database: one for tools during development, otherwise none.
-///
-/// A free port for requests means a free one for the database, so that several servers of one project can run.
 fn development_database_port(project: &Project, config: &Config, options: &ServeOptions) -> TcpPort {
     if !profiles::has_development_pages(config, &project.file.basalt) {
         return TcpPort::None;
     }
-    let is_port_free = options.port == Some(0);
-    TcpPort::Development(if is_port_free { 0 } else { project.file.database_port().unwrap_or(DEFAULT_DATABASE_PORT) })
+    let usual = || project.file.database_port().unwrap_or(DEFAULT_DATABASE_PORT);
+    TcpPort::Development(if options.takes_free_ports() { 0 } else { usual() })
 }
 
 /// Opens the database once it is reachable; refuses a store of rate limits that refuses the server.
@@ -477,13 +477,13 @@ fn build_database_jobs(
 
 /// Opens the ports of the inbox, if messages can be read.
 async fn open_mailbox(
-    project: &Project,
+    ports: MailboxPorts,
     inbox: Option<InboxPages>,
     access: Access,
     closing: ShutdownSignal,
 ) -> OpenMailboxPorts {
     match inbox {
-        Some(inbox) => OpenMailboxPorts::open(project.file.mailbox_ports(false), &inbox, access, closing).await,
+        Some(inbox) => OpenMailboxPorts::open(ports, &inbox, access, closing).await,
         None => OpenMailboxPorts::default(),
     }
 }

@@ -29,6 +29,11 @@ pub(crate) struct TestOptions {
 }
 
 impl ServeOptions {
+    /// Whether every port is a free one: one for requests means it for all, so that several servers of a project can run.
+    pub(super) fn takes_free_ports(&self) -> bool {
+        self.port == Some(0)
+    }
+
     /// Returns how to find the database.
     pub(super) fn database(&self) -> DatabaseOptions<'_> {
         DatabaseOptions { ephemeral: self.ephemeral, url: self.database_url.as_deref(), port: self.database_port }

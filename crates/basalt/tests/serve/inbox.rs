@@ -91,7 +91,8 @@ async fn server_for_others_stores_no_codes_and_opens_no_ports() {
         "[auth]\nsite_url = \"https://shop.example.com\"\n{CONFIRMATIONS}{PHONE}[local_smtp]\nport = {port}\nsmtp_port = \
          {smtp_port}\n"
     );
-    let (server, _scratch) = serve(&["--ephemeral"], &config);
+    let own_port = free_port().to_string();
+    let (server, _scratch) = serve(&["--ephemeral", "--port", &own_port], &config);
     sign_up(&server, "ada@example.com").await;
     let (status, body) = server.auth("/otp", Some(json!({"phone": "+15550100123"}))).await;
     assert_eq!(status, 500, "{body}");
@@ -125,9 +126,9 @@ async fn inbox_token_keeps_mails_but_no_sms() {
 
 #[tokio::test]
 async fn ports_of_the_configuration_serve_mailpit_and_smtp() {
-    let (port, smtp_port) = (free_port(), free_port());
-    let (server, _scratch) =
-        serve(&["--ephemeral"], &format!("[local_smtp]\nport = {port}\nsmtp_port = {smtp_port}\n"));
+    let (own_port, port, smtp_port) = (free_port().to_string(), free_port(), free_port());
+    let config = format!("[local_smtp]\nport = {port}\nsmtp_port = {smtp_port}\n");
+    let (server, _scratch) = serve(&["--ephemeral", "--port", &own_port], &config);
     assert_eq!(server.text("mailpit_url"), format!("http://127.0.0.1:{port}"));
     let mut stream = TcpStream::connect(SocketAddr::from(([127, 0, 0, 1], smtp_port))).expect("connected");
     let mail = "EHLO app\r\nMAIL FROM:<app@example.com>\r\nRCPT TO:<ada@example.com>\r\nDATA\r\nSubject: Hi\r\n\r\n\
@@ -152,10 +153,26 @@ async fn ports_of_the_configuration_serve_mailpit_and_smtp() {
 #[tokio::test]
 async fn taken_port_does_not_prevent_the_start() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    let port = taken.local_addr().expect("an address").port();
-    let (server, _scratch) = serve(&["--ephemeral"], &format!("[inbucket]\nport = {port}\n"));
+    let (own_port, port) = (free_port().to_string(), taken.local_addr().expect("an address").port());
+    let config = format!("[inbucket]\nport = {port}\n");
+    let (server, _scratch) = serve(&["--ephemeral", "--port", &own_port], &config);
     assert_eq!(server.announcement["mailpit_url"], Value::Null);
     assert_eq!(get(&server, "/_dev/messages").await, json!({"messages": []}));
+}
+
+#[tokio::test]
+async fn free_port_of_the_server_means_free_ports_for_mails() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = taken.local_addr().expect("an address").port();
+    let config = format!("[inbucket]\nport = {port}\nsmtp_port = {port}\n");
+    let (server, _scratch) = serve(&["--ephemeral", "--port", "0"], &config);
+    let list = server.client.get(format!("{}/api/v1/messages", server.text("mailpit_url")));
+    assert_eq!(list.send().await.expect("an answer").status(), StatusCode::OK);
+    assert!(
+        server.announcement["smtp_port"].as_u64().is_some_and(|smtp| smtp != u64::from(port)),
+        "{}",
+        server.announcement
+    );
 }
 
 #[tokio::test]
