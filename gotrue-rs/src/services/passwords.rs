@@ -179,11 +179,12 @@ pub async fn dummy_verify(cx: &RequestContext, password: &str, then: AfterDiscon
 
 /// Hashes recovery codes with argon2id, as the reference does; each has a salt of its own.
 pub async fn hash_recovery_codes(cx: &RequestContext, codes: &[String]) -> Result<Vec<String>> {
+    let how = PasswordHash::Argon2id(cx.app.policy.mfa.recovery_codes.hash_cost);
     let mut hashes = Vec::with_capacity(codes.len());
     for code in codes {
         cx.journal.record(Step::Call("hashing.hash"));
         let hashing = cx.app.hashing.limited(AfterDisconnect::Skip.limits(cx));
-        hashes.push(hashing.hash(code, PasswordHash::Argon2id, &cx.entropy).await.map_err(hashing_error)?);
+        hashes.push(hashing.hash(code, how, &cx.entropy).await.map_err(hashing_error)?);
     }
     Ok(hashes)
 }

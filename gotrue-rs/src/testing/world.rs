@@ -12,7 +12,7 @@ use chrono::{DateTime, TimeDelta, TimeZone, Utc};
 use foundation::limits_policy::TargetLimits;
 use foundation::secret::Secret;
 use gotrue_rules::domain::policy::hardening::SWITCHES;
-use gotrue_rules::domain::policy::{PasswordHash, Policy};
+use gotrue_rules::domain::policy::{Argon2Cost, PasswordHash, Policy};
 use http::{Method, Request};
 use http_body_util::{BodyExt, Collected};
 use platform::clock::{Clock, SharedClock};
@@ -395,6 +395,7 @@ fn test_policy() -> Policy {
     "authenticated".clone_into(&mut policy.jwt.default_group);
     policy.sign_up.phone_enabled = true;
     policy.password.hash = PasswordHash::Bcrypt { cost: 4 };
+    policy.mfa.recovery_codes.hash_cost = Argon2Cost::LOWEST;
     policy.mail.max_frequency = Duration::from_micros(1);
     policy.sms.max_frequency = Duration::from_micros(1);
     policy

@@ -7,7 +7,7 @@ use foundation::limits::{Bucket, Quota};
 use foundation::limits_policy::LimitsPolicy;
 use functions_rs::functions::send_submission::limits::{SubmissionLimits, TokenBucketLimit};
 use gotrue_rs::config::Config;
-use gotrue_rules::domain::policy::{PasswordHash, Policy};
+use gotrue_rules::domain::policy::{Argon2Cost, PasswordHash, Policy};
 use serde_json::{Map, Value, json};
 
 use crate::config_file::ConfigFile;
@@ -49,6 +49,7 @@ pub(crate) fn apply_to_settings(config: &mut Config, file: &ConfigFile, url: &st
     config.smtp = None;
     config.policy.sms.provider = None;
     config.policy.password.hash = LOW_COST;
+    config.policy.mfa.recovery_codes.hash_cost = Argon2Cost::LOWEST;
     remove_unset_limits(&mut config.policy, file);
     if config.jwt.keys.is_empty() {
         config.jwt.keys.push(signing_key.clone());

@@ -8,7 +8,9 @@ mod text_template;
 
 use foundation::limits::LimitKey;
 use foundation::secret::Secret;
-use gotrue_rules::domain::policy::{CaptchaPolicy, CaptchaProvider, HookKind, HooksPolicy, PasswordHash, RelyingParty};
+use gotrue_rules::domain::policy::{
+    Argon2Cost, CaptchaPolicy, CaptchaProvider, HookKind, HooksPolicy, PasswordHash, RelyingParty,
+};
 
 pub(super) use self::forms::{
     parse_allow_list, parse_database_url, parse_jwt_keys, parse_limit_store_failure, parse_limit_store_prefix,
@@ -78,7 +80,7 @@ fn check_mail(draft: &mut Draft) {
 
 fn check_password(draft: &mut Draft) {
     if draft.password_hash == "argon2id" {
-        draft.policy.password.hash = PasswordHash::Argon2id;
+        draft.policy.password.hash = PasswordHash::Argon2id(Argon2Cost::default());
     }
     let (is_on, size) = draft.bloom;
     if !is_on {

@@ -6,10 +6,10 @@ use aws_lc_rs::iv::FixedLength;
 use base64::Engine;
 use base64::alphabet;
 use base64::engine::general_purpose::{GeneralPurpose, NO_PAD, STANDARD_NO_PAD};
-use gotrue_rules::domain::policy::PasswordHash;
+use gotrue_rules::domain::policy::{Argon2Cost, PasswordHash};
 use subtle::ConstantTimeEq;
 
-use super::stored::{Argon2Hash, FirebaseHash, NEW_ARGON2ID, StoredHash, parse_or_verdict};
+use super::stored::{Argon2Hash, FirebaseHash, StoredHash, parse_or_verdict};
 use super::verdict::{HashingError, PasswordVerdict};
 
 /// The number of 1 KiB blocks that a thread keeps (64 MiB). More is freed after the job.
@@ -31,13 +31,11 @@ pub(super) fn hash(
         PasswordHash::Bcrypt { cost } => bcrypt::hash_with_salt(password, cost, salt)
             .map(|parts| parts.format_for_version(bcrypt::Version::TwoA))
             .map_err(|error| HashingError::Parameters(error.to_string())),
-        PasswordHash::Argon2id => {
-            let (memory_kib, passes, lanes) = NEW_ARGON2ID;
-            let mut new = Argon2Hash { id: true, memory_kib, passes, lanes, salt: salt.to_vec(), hash: vec![0; 32] };
+        PasswordHash::Argon2id(cost) => {
+            let mut new = Argon2Hash { id: true, cost, salt: salt.to_vec(), hash: vec![0; 32] };
             new.hash =
                 compute_argon2(memory, password, &new).map_err(|error| HashingError::Parameters(error.to_string()))?;
-            let [salt, hash] = [&new.salt, &new.hash].map(|bytes| STANDARD_NO_PAD.encode(bytes));
-            Ok(format!("$argon2id$v=19$m={memory_kib},t={passes},p={lanes}${salt}${hash}"))
+            Ok(format_argon2id(cost, &new.salt, &new.hash))
         }
     }
 }
@@ -51,12 +49,14 @@ pub(super) fn unusable_hash(how: PasswordHash, salt: [u8; 16], hash: [u8; 32]) -
             let encoding = GeneralPurpose::new(&alphabet::BCRYPT, NO_PAD);
             format!("$2a${cost:02}${}{}", encoding.encode(salt), encoding.encode(&hash[..23]))
         }
-        PasswordHash::Argon2id => {
-            let (memory_kib, passes, lanes) = NEW_ARGON2ID;
-            let [salt, hash] = [&salt[..], &hash[..]].map(|bytes| STANDARD_NO_PAD.encode(bytes));
-            format!("$argon2id$v=19$m={memory_kib},t={passes},p={lanes}${salt}${hash}")
-        }
+        PasswordHash::Argon2id(cost) => format_argon2id(cost, &salt, &hash),
     }
+}
+
+fn format_argon2id(cost: Argon2Cost, salt: &[u8], hash: &[u8]) -> String {
+    let Argon2Cost { memory_kib, passes, lanes } = cost;
+    let [salt, hash] = [salt, hash].map(|bytes| STANDARD_NO_PAD.encode(bytes));
+    format!("$argon2id$v=19$m={memory_kib},t={passes},p={lanes}${salt}${hash}")
 }
 
 pub(super) fn verify(memory: &mut HashMemory, password: &[u8], stored: &str) -> PasswordVerdict {
@@ -81,7 +81,8 @@ pub(super) fn verify(memory: &mut HashMemory, password: &[u8], stored: &str) -> 
 
 /// Computes the hash of the password with the parameters of `like`.
 fn compute_argon2(memory: &mut HashMemory, password: &[u8], like: &Argon2Hash) -> argon2::Result<Vec<u8>> {
-    let params = Params::new(like.memory_kib, like.passes, like.lanes, Some(like.hash.len()))?;
+    let Argon2Cost { memory_kib, passes, lanes } = like.cost;
+    let params = Params::new(memory_kib, passes, lanes, Some(like.hash.len()))?;
     let needed = params.block_count();
     if memory.blocks.len() < needed {
         memory.blocks.resize(needed, Block::new());

@@ -5,7 +5,7 @@
 use base64::Engine;
 use base64::alphabet::{BCRYPT, STANDARD};
 use base64::engine::general_purpose::{GeneralPurpose, NO_PAD, PAD};
-use gotrue_rules::domain::policy::PasswordHash;
+use gotrue_rules::domain::policy::{Argon2Cost, PasswordHash};
 
 use super::verdict::PasswordVerdict;
 
@@ -33,9 +33,7 @@ pub(super) struct BcryptHash {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Argon2Hash {
     pub id: bool,
-    pub memory_kib: u32,
-    pub passes: u32,
-    pub lanes: u32,
+    pub cost: Argon2Cost,
     pub salt: Vec<u8>,
     pub hash: Vec<u8>,
 }
@@ -51,9 +49,6 @@ pub(super) struct FirebaseHash {
     pub salt: Vec<u8>,
     pub hash: Vec<u8>,
 }
-
-/// Memory in KiB, passes and lanes of new argon2id hashes.
-pub(super) const NEW_ARGON2ID: (u32, u32, u32) = (7168, 5, 1);
 
 /// 1 GiB, the reference's limit.
 const MAX_ARGON2_KIB: u32 = 1 << 20;
@@ -73,9 +68,7 @@ const SCRYPT_BASE64: GeneralPurpose = GeneralPurpose::new(&STANDARD, PAD.with_de
 pub fn is_current(stored: &str, how: PasswordHash) -> bool {
     match (parse_or_verdict(stored), how) {
         (Ok(StoredHash::Bcrypt(hash)), PasswordHash::Bcrypt { cost }) => hash.cost == cost,
-        (Ok(StoredHash::Argon2(hash)), PasswordHash::Argon2id) => {
-            hash.id && (hash.memory_kib, hash.passes, hash.lanes) == NEW_ARGON2ID
-        }
+        (Ok(StoredHash::Argon2(hash)), PasswordHash::Argon2id(cost)) => hash.id && hash.cost == cost,
         _ => false,
     }
 }
@@ -125,7 +118,9 @@ fn rejection_reason(stored: &StoredHash) -> Option<&'static str> {
         StoredHash::Argon2(hash) if hash.hash.len() < 4 || hash.salt.len() < 8 => {
             Some("an argon2 salt or hash that is too short")
         }
-        StoredHash::Argon2(hash) if hash.passes == 0 || hash.lanes == 0 || hash.memory_kib < 8 * hash.lanes => {
+        StoredHash::Argon2(Argon2Hash { cost: Argon2Cost { memory_kib, passes, lanes }, .. })
+            if *passes == 0 || *lanes == 0 || *memory_kib < 8 * lanes =>
+        {
             Some("argon2 parameters of no hash")
         }
         StoredHash::Firebase(hash) => {
@@ -173,28 +168,28 @@ fn parse_argon2(rest: &str) -> Result<Argon2Hash, &'static str> {
     else {
         return Err("an argon2 hash without parameters, salt and hash");
     };
-    let [memory_kib, passes, lanes] = parse_argon2_parameters(parameters)?;
+    let cost = parse_argon2_cost(parameters)?;
     let decode = |text| ARGON2_BASE64.decode(text).map_err(|_| "an argon2 salt or hash that is no base64");
     let (salt, hash) = (decode(salt)?, decode(hash)?);
     if hash.is_empty() || salt.is_empty() {
         return Err("an argon2 hash without a salt or a hash");
     }
-    Ok(Argon2Hash { id, memory_kib, passes, lanes, salt, hash })
+    Ok(Argon2Hash { id, cost, salt, hash })
 }
 
 /// `m=…,t=…,p=…`. `keyid` and `data` refer to inputs that are not supported.
-fn parse_argon2_parameters(text: &str) -> Result<[u32; 3], &'static str> {
+fn parse_argon2_cost(text: &str) -> Result<Argon2Cost, &'static str> {
     let mut fields = text.split(',');
     let mut field =
         |name: &str, most: u32| parse_number(fields.next()?.strip_prefix(name)?).filter(|number: &u32| *number <= most);
     let read = [field("m=", MAX_ARGON2_KIB), field("t=", MAX_ARGON2_PASSES), field("p=", MAX_ARGON2_LANES)];
-    let [Some(memory), Some(passes), Some(lanes)] = read else {
+    let [Some(memory_kib), Some(passes), Some(lanes)] = read else {
         return Err("argon2 parameters missing or over 1 GiB, 20 passes, 16 lanes");
     };
     if fields.next().is_some() {
         return Err("an argon2 hash made with a secret key or data");
     }
-    Ok([memory, passes, lanes])
+    Ok(Argon2Cost { memory_kib, passes, lanes })
 }
 
 /// Parses digits without a sign.

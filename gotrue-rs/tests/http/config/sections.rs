@@ -8,7 +8,7 @@ use foundation::limits::{Bucket, LimitKey, Quota};
 use foundation::secret::Secret;
 use gotrue_rs::config::{ListenAddress, LogLevel};
 use gotrue_rules::domain::policy::{
-    CaptchaProvider, HookKind, HookTarget, MailKind, PROVIDERS, PasswordHash, Policy, SmsProvider,
+    Argon2Cost, CaptchaProvider, HookKind, HookTarget, MailKind, PROVIDERS, PasswordHash, Policy, SmsProvider,
 };
 
 use super::{RSA_KEY, config};
@@ -226,7 +226,7 @@ fn password_hash_algorithm_is_configurable() {
     assert_eq!(hash(&[]), PasswordHash::Bcrypt { cost: 10 });
     // The reference knows no setting of that name and always takes 10: what is recorded.
     assert_eq!(hash(&[("GOTRUE_PASSWORD_HASH_COST", "4")]), PasswordHash::Bcrypt { cost: 10 });
-    assert_eq!(hash(&[("BASALT_PASSWORD_HASH", "argon2id")]), PasswordHash::Argon2id);
+    assert_eq!(hash(&[("BASALT_PASSWORD_HASH", "argon2id")]), PasswordHash::Argon2id(Argon2Cost::default()));
     let bloom = policy(&[("GOTRUE_PASSWORD_HIBP_BLOOM_ENABLED", "true"), ("GOTRUE_PASSWORD_HIBP_BLOOM_ITEMS", "5")])
         .password
         .hibp

@@ -79,7 +79,11 @@ async fn lock_of(world: &World) -> String {
 
 #[tokio::test]
 async fn generated_codes_are_shown_once_and_listed_as_a_verified_factor() {
-    let world = enabled().await;
+    let world = World::with(|policy| {
+        enable(policy);
+        policy.mfa.recovery_codes.hash_cost = Policy::default().mfa.recovery_codes.hash_cost;
+    })
+    .await;
     let (ann, _) = world.create_user_with_totp(ANN).await;
     assert_eq!(status(&world, &ann).await.refusal(), (404, "mfa_factor_not_found"));
 
@@ -105,7 +109,7 @@ async fn generated_codes_are_shown_once_and_listed_as_a_verified_factor() {
     let entry = format!(r#"factor {{"count": 10, "factor_id": "{}"}}"#, made.str("id"));
     assert_eq!(audited(&world, "recovery_codes_generated").await, [entry]);
     let hashes = world.database.query("SELECT code_hash FROM auth.mfa_recovery_codes").await;
-    assert!(hashes.iter().all(|hash| hash.starts_with("$argon2id$v=19$")), "{hashes:?}");
+    assert!(hashes.iter().all(|hash| hash.starts_with("$argon2id$v=19$m=7168,t=5,p=1$")), "{hashes:?}");
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use gotrue_rs::ports::hashing::{
     HashingError, HashingPool, PasswordVerdict, is_current, malformed_reason, unusable_hash,
 };
-use gotrue_rules::domain::policy::PasswordHash;
+use gotrue_rules::domain::policy::{Argon2Cost, PasswordHash};
 use platform::entropy::Entropy;
 use proptest::prelude::*;
 
@@ -43,7 +43,7 @@ async fn new_hashes_have_gotrues_format_and_match() {
     let (pool, entropy) = (pool(), Entropy::from_seed(1));
     let bcrypt = pool.hash(PASSWORD, CHEAP, &entropy).await.expect("a hash");
     assert!(bcrypt.starts_with("$2a$04$") && bcrypt.len() == 60, "{bcrypt}");
-    let argon2 = pool.hash(PASSWORD, PasswordHash::Argon2id, &entropy).await.expect("a hash");
+    let argon2 = pool.hash(PASSWORD, PasswordHash::Argon2id(Argon2Cost::default()), &entropy).await.expect("a hash");
     assert!(argon2.starts_with("$argon2id$v=19$m=7168,t=5,p=1$"), "{argon2}");
     for stored in [&bcrypt, &argon2] {
         assert_eq!(pool.verify(PASSWORD, stored).await, Ok(PasswordVerdict::Match));
@@ -51,14 +51,17 @@ async fn new_hashes_have_gotrues_format_and_match() {
     assert_ne!(bcrypt, pool.hash(PASSWORD, CHEAP, &entropy).await.expect("a hash"), "each hash has a salt of its own");
     let again = pool.hash(PASSWORD, CHEAP, &Entropy::from_seed(1)).await.expect("a hash");
     assert_eq!(bcrypt, again, "the salt comes from the entropy given");
-    assert!(is_current(&bcrypt, CHEAP) && !is_current(&bcrypt, PasswordHash::Argon2id));
-    assert!(is_current(&argon2, PasswordHash::Argon2id) && !is_current(IMPORTED[3], PasswordHash::Argon2id));
+    assert!(is_current(&bcrypt, CHEAP) && !is_current(&bcrypt, PasswordHash::Argon2id(Argon2Cost::default())));
+    assert!(
+        is_current(&argon2, PasswordHash::Argon2id(Argon2Cost::default()))
+            && !is_current(IMPORTED[3], PasswordHash::Argon2id(Argon2Cost::default()))
+    );
 }
 
 #[tokio::test]
 async fn dummy_hash_looks_valid_and_matches_nothing() {
     let (pool, entropy) = (pool(), Entropy::from_seed(1));
-    for how in [CHEAP, PasswordHash::Argon2id] {
+    for how in [CHEAP, PasswordHash::Argon2id(Argon2Cost::default())] {
         let (real, none) = (pool.hash(PASSWORD, how, &entropy).await.expect("a hash"), unusable_hash(how, &entropy));
         let form = |hash: &str| hash.split('$').map(str::len).collect::<Vec<_>>();
         assert_eq!(form(&real), form(&none), "{none}");
@@ -73,7 +76,7 @@ async fn dummy_hash_looks_valid_and_matches_nothing() {
 #[tokio::test]
 async fn passwords_are_limited_to_72_bytes() {
     let (pool, entropy) = (pool(), Entropy::from_seed(1));
-    for how in [CHEAP, PasswordHash::Argon2id] {
+    for how in [CHEAP, PasswordHash::Argon2id(Argon2Cost::default())] {
         let longest = "ä".repeat(36);
         let stored = pool.hash(&longest, how, &entropy).await.expect("a hash");
         assert_eq!(pool.verify(&longest, &stored).await, Ok(PasswordVerdict::Match));
@@ -227,7 +230,7 @@ async fn cancelled_caller_cancels_its_hashing() {
 #[tokio::test]
 async fn unknown_user_costs_one_hashing() {
     let (pool, entropy) = (pool(), Entropy::from_seed(1));
-    for how in [PasswordHash::Bcrypt { cost: 7 }, PasswordHash::Argon2id] {
+    for how in [PasswordHash::Bcrypt { cost: 7 }, PasswordHash::Argon2id(Argon2Cost::default())] {
         let stored = pool.hash(PASSWORD, how, &entropy).await.expect("a hash");
         let (mut known, mut unknown) = (Duration::MAX, Duration::MAX);
         for _ in 0..20 {

@@ -84,13 +84,31 @@ pub enum PasswordHash {
         /// Binary logarithm of the rounds, 4–31.
         cost: u32,
     },
-    /// argon2id with 7168 KiB, 5 passes, 1 lane.
-    Argon2id,
+    Argon2id(Argon2Cost),
 }
 
 impl Default for PasswordHash {
     fn default() -> Self {
         Self::Bcrypt { cost: 10 }
+    }
+}
+
+/// The cost of an argon2 hash. Default: 7168 KiB, 5 passes, 1 lane, as the reference hashes recovery codes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Argon2Cost {
+    pub memory_kib: u32,
+    pub passes: u32,
+    pub lanes: u32,
+}
+
+impl Argon2Cost {
+    /// The lowest cost: hashes that protect nothing, for tests.
+    pub const LOWEST: Self = Self { memory_kib: 8, passes: 1, lanes: 1 };
+}
+
+impl Default for Argon2Cost {
+    fn default() -> Self {
+        Self { memory_kib: 7168, passes: 5, lanes: 1 }
     }
 }
 

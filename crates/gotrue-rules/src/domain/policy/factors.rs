@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::accounts::Argon2Cost;
 use super::sms::DEFAULT_TEMPLATE;
 
 /// Second factors.
@@ -64,6 +65,8 @@ pub struct RecoveryCodesPolicy {
     pub count: usize,
     /// Number of characters of a code, 13–32. Default 16, which is 80 bits.
     pub code_length: usize,
+    /// The cost of the argon2id hash that is stored of a code.
+    pub hash_cost: Argon2Cost,
     /// Wrong codes in a row that lock verification, 3–15. Default 5.
     pub max_verify_attempts: u32,
     /// How long verification is locked, 1 min to 24 h. Default 15 min.
@@ -84,6 +87,7 @@ impl Default for RecoveryCodesPolicy {
             verify_enabled: false,
             count: 10,
             code_length: 16,
+            hash_cost: Argon2Cost::default(),
             max_verify_attempts: 5,
             lockout_duration: Duration::from_mins(15),
         }

@@ -4,7 +4,7 @@ use foundation::limits::LimitKey;
 use foundation::limits_policy::TargetLimits;
 use ipnet::IpNet;
 
-use super::{MetadataLimits, PasswordHash, Policy, RequestSignature};
+use super::{Argon2Cost, MetadataLimits, PasswordHash, Policy, RequestSignature};
 
 impl Policy {
     /// Returns the policy with all hardening of `basalt serve`; for the reasons see [`super::hardening`].
@@ -16,7 +16,7 @@ impl Policy {
         self.limits.key = LimitKey::Peer { trusted_proxies };
         self.limits.targets = targets;
         self.api.are_database_errors_hidden = true;
-        self.password.hash = PasswordHash::Argon2id;
+        self.password.hash = PasswordHash::Argon2id(Argon2Cost::default());
         self.password.should_rehash_after_sign_in = true;
         self.sign_up.should_drop_contested_password = true;
         self.sign_up.should_hide_registered_user = true;

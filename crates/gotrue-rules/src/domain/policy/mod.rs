@@ -18,7 +18,9 @@ mod sms;
 
 use foundation::limits_policy::LimitsPolicy;
 
-pub use accounts::{BloomFilter, HibpPolicy, PasswordHash, PasswordPolicy, RefreshPolicy, SessionPolicy, SignUpPolicy};
+pub use accounts::{
+    Argon2Cost, BloomFilter, HibpPolicy, PasswordHash, PasswordPolicy, RefreshPolicy, SessionPolicy, SignUpPolicy,
+};
 pub use external::{ExternalPolicy, ExternalProviderSettings, PROVIDERS};
 pub use factors::{MfaPolicy, PasskeyPolicy, PhoneFactorPolicy, RecoveryCodesPolicy, RelyingParty, WebAuthnPolicy};
 pub use hooks::{Hook, HookKind, HookTarget, HooksPolicy};
