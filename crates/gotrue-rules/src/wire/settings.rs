@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::domain::external::provider::Provider;
+use crate::domain::external::providers;
 use crate::domain::policy::Policy;
 
 /// Enabled features.
@@ -19,12 +21,10 @@ pub struct SettingsJson<'a> {
     passkeys_enabled: bool,
 }
 
-/// Providers that GoTrue omits in this response.
-const OMITTED_PROVIDERS: [&str; 2] = ["vercel_marketplace", "x"];
-
 impl<'a> From<&'a Policy> for SettingsJson<'a> {
     fn from(policy: &'a Policy) -> Self {
-        let listed = policy.external.providers.iter().filter(|(name, _)| !OMITTED_PROVIDERS.contains(&name.as_str()));
+        let is_listed = |name: &str| providers::find(name).is_none_or(Provider::is_in_settings);
+        let listed = policy.external.providers.iter().filter(|(name, _)| is_listed(name));
         let mut external: BTreeMap<&str, bool> =
             listed.map(|(name, provider)| (name.as_str(), provider.enabled)).collect();
         external.insert("anonymous_users", policy.sign_up.anonymous_enabled);

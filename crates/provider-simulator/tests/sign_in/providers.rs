@@ -40,6 +40,10 @@ const KEYCLOAK_REALM: &str = "https://keycloak.example.com/realms/basalt";
 const SNAPCHAT_ISSUER: &str = "https://accounts.snapchat.com/accounts/oauth2/token";
 const TWITTER_PROFILE: &str = "https://api.twitter.com/1.1/account/verify_credentials.json";
 
+/// Providers that also report addresses that they have not verified.
+const UNVERIFIED: [&str; 9] =
+    ["google", "github", "bitbucket", "discord", "gitlab", "kakao", "zoom", "azure", "linkedin_oidc"];
+
 fn enable(policy: &mut Policy, name: &str, url: &str) {
     let settings = ExternalProviderSettings { enabled: true, url: url.to_owned(), ..Default::default() };
     policy.external.providers.insert(name.to_owned(), settings);
@@ -166,5 +170,16 @@ async fn presets_and_hints_sign_in_without_page_at_every_provider() {
         assert_eq!(trial.user(&back).await.str("email"), "ann@example.com", "{name}");
         let back = trial.sign_in(name, "&prompt=none").await;
         assert!(back.fragment("access_token").is_empty(), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn unverified_email_must_be_confirmed() {
+    let trial = Trial::new().await;
+    for provider in UNVERIFIED {
+        let email = format!("{provider}@example.com");
+        let body = json!({"scenario": "unverified_email", "email": email});
+        let back = trial.sign_in_as(provider, &body).await;
+        assert_eq!(back.query("error_code"), "provider_email_needs_verification", "{provider}");
     }
 }

@@ -7,10 +7,8 @@ use super::rows::{Section, at_least_seconds, list, span, switch, text};
 
 pub(super) const SECTION: Section = Section {
     title: "Sign-in with external providers",
-    intro: "`<PROVIDER>` is one of `APPLE`, `AZURE`, `BITBUCKET`, `DISCORD`, `FACEBOOK`, `FIGMA`, `FLY`, \
-            `GITHUB`, `GITLAB`, `GOOGLE`, `KAKAO`, `KEYCLOAK`, `LINKEDIN`, `LINKEDIN_OIDC`, `NOTION`, `SLACK`, \
-            `SLACK_OIDC`, `SNAPCHAT`, `SPOTIFY`, `TWITCH`, `TWITTER`, `VERCEL_MARKETPLACE`, `WORKOS`, `X`, \
-            `ZOOM`.",
+    intro: "`<PROVIDER>` is the name of one of the [providers](guides/social-providers.md) in capitals, such as \
+            `GOOGLE` or `LINKEDIN_OIDC`.",
     rows: &[
         switch("GOTRUE_EXTERNAL_*_ENABLED", |d, name, v| d.provider(name).enabled = v)
             .for_family(Family::Providers)

@@ -16,6 +16,7 @@ use futures::stream::{self, StreamExt};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
+pub(crate) use self::routes::member_names;
 use self::routes::{Fixture, RouteCase};
 use self::sent::RequestBody;
 

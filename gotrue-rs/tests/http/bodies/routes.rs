@@ -223,7 +223,7 @@ impl Fixture {
 }
 
 /// The names of all members that some request body reads.
-fn member_names() -> BTreeSet<String> {
+pub(crate) fn member_names() -> BTreeSet<String> {
     let wire = source_rules::repository_root().join("crates/gotrue-rules/src/wire");
     let mut names = BTreeSet::new();
     for file in

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
+use crate::bodies::member_names;
 use crate::structure::list_statements;
 use axum::body::Body;
 use foundation::limits::Quota;
@@ -172,32 +173,9 @@ fn hostile_values() -> impl Strategy<Value = Value> {
     })
 }
 
-const MEMBERS: [&str; 21] = [
-    "email",
-    "phone",
-    "password",
-    "data",
-    "channel",
-    "code_challenge",
-    "code_challenge_method",
-    "refresh_token",
-    "auth_code",
-    "code_verifier",
-    "type",
-    "token",
-    "token_hash",
-    "redirect_to",
-    "nonce",
-    "current_password",
-    "app_metadata",
-    "create_user",
-    "gotrue_meta_security",
-    "EMAIL",
-    "",
-];
-
 fn hostile_bodies() -> impl Strategy<Value = Vec<u8>> {
-    let members = prop::collection::btree_map(prop::sample::select(MEMBERS.to_vec()), hostile_values(), 0..7);
+    let names: Vec<String> = member_names().into_iter().chain(["EMAIL".to_owned(), String::new()]).collect();
+    let members = prop::collection::btree_map(prop::sample::select(names), hostile_values(), 0..25);
     prop_oneof![
         6 => members.prop_map(|members| json!(members).to_string().into_bytes()),
         1 => prop::collection::vec(any::<u8>(), 0..200),

@@ -14,6 +14,11 @@ pub trait Provider: Send + Sync {
     /// The provider's name in the API, lower case.
     fn name(&self) -> &str;
 
+    /// Whether `GET /settings` names it, as it does the providers that GoTrue names there.
+    fn is_in_settings(&self) -> bool {
+        true
+    }
+
     /// The endpoints and protocol parameters under the operator's settings.
     fn config(&self, settings: &ExternalProviderSettings) -> ProviderConfig;
 

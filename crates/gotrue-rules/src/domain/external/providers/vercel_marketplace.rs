@@ -16,6 +16,10 @@ impl Provider for VercelMarketplace {
         "vercel_marketplace"
     }
 
+    fn is_in_settings(&self) -> bool {
+        false
+    }
+
     fn config(&self, settings: &ExternalProviderSettings) -> ProviderConfig {
         let host = base_url(&settings.url, "api.vercel.com");
         let instead = Some((format!("{host}/oauth/v2/authorization"), format!("{host}/oauth/v2/accessToken")));

@@ -37,6 +37,10 @@ impl Provider for X {
         "x"
     }
 
+    fn is_in_settings(&self) -> bool {
+        false
+    }
+
     fn config(&self, settings: &ExternalProviderSettings) -> ProviderConfig {
         let authorize = format!("{}/i/oauth2/authorize", base_url(&settings.url, "x.com"));
         let token = format!("{}/2/oauth2/token", base_url(&settings.url, API));
