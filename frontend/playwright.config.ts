@@ -1,10 +1,12 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "@playwright/test";
 import { BROWSER, BROWSER_WITH_VIEWER } from "./e2e/browser.ts";
 
 /** The browser tests run against the real binary; each worker starts one of its own: see `e2e/shop.ts`. */
 export default defineConfig({
   testDir: "e2e",
-  workers: 2,
+  // Tests wait for pages and servers: two on two processors leave them idle for a third of the time.
+  workers: availableParallelism() + 1,
   // Bounds of what hangs, not of what is slow: a busy machine may take several times as long as an idle one.
   timeout: 180_000,
   expect: { timeout: 30_000 },
