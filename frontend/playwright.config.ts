@@ -5,7 +5,7 @@ import { BROWSER, BROWSER_WITH_VIEWER } from "./e2e/browser.ts";
 /** The browser tests run against the real binary; each worker starts one of its own: see `e2e/shop.ts`. */
 export default defineConfig({
   testDir: "e2e",
-  // Tests wait for pages and servers: two on two processors leave them idle for a third of the time.
+  // Tests wait for pages and servers (docs/build-times.md).
   workers: availableParallelism() + 1,
   // Bounds of what hangs, not of what is slow: a busy machine may take several times as long as an idle one.
   timeout: 180_000,
