@@ -51,8 +51,12 @@ impl DataApi {
     }
 
     /// The names in the schema cache, as JSON; null before it is loaded.
-    pub fn cache_summary(&self) -> String {
-        let Some(cache) = self.cache() else { return "null".to_owned() };
+    ///
+    /// # Errors
+    /// The database did not tell its time zones, which are read when they are needed.
+    pub async fn summarize_cache(&self) -> Result<String, String> {
+        let Some(cache) = self.cache() else { return Ok("null".to_owned()) };
+        self.read_timezones(&cache).await?;
         let name = |schema: &str, name: &str| format!("{schema}.{name}");
         let mut tables: Vec<_> = cache.tables.values().map(|table| name(&table.schema, &table.name)).collect();
         let mut functions: Vec<_> =
@@ -60,14 +64,14 @@ impl DataApi {
         tables.sort();
         functions.sort();
         let relationships: usize = cache.relationships.values().map(Vec::len).sum();
-        json!({
+        let summary = json!({
             "dbTables": tables,
             "dbRoutines": functions,
             "dbRelationships": relationships,
             "dbRepresentations": cache.representations.len(),
             "dbMediaHandlers": cache.handlers.len(),
-            "dbTimezones": cache.timezones.len(),
-        })
-        .to_string()
+            "dbTimezones": cache.timezones.count(),
+        });
+        Ok(summary.to_string())
     }
 }

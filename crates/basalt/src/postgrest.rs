@@ -171,7 +171,10 @@ async fn answer_admin(api: &DataApi, address: &ApiAddress, path: &str) -> Respon
         "/ready" if api.check_ready().await => (StatusCode::OK, None, String::new()),
         "/ready" => (StatusCode::SERVICE_UNAVAILABLE, None, String::new()),
         "/metrics" => (StatusCode::OK, Some("text/plain; charset=utf-8"), api.metrics()),
-        "/schema_cache" => (StatusCode::OK, Some("application/json"), api.cache_summary()),
+        "/schema_cache" => match api.summarize_cache().await {
+            Ok(summary) => (StatusCode::OK, Some("application/json"), summary),
+            Err(_) => (StatusCode::SERVICE_UNAVAILABLE, None, String::new()),
+        },
         _ => (StatusCode::NOT_FOUND, None, String::new()),
     };
     let mut response = Response::new(Body::from(body));

@@ -15,7 +15,7 @@ use super::queries::{
 use super::relationships::{self, KeyColumns, KeyKind, View};
 use super::{
     Cardinality, Column, ComputedRelationship, ForeignKey, Function, HandlerTarget, KeyRelationship, MediaHandler,
-    ResolvedHandler, SchemaCache, Table,
+    ResolvedHandler, SchemaCache, Table, Timezones,
 };
 use crate::config::Config;
 use crate::request::QualifiedName;
@@ -141,11 +141,6 @@ struct HandlerRow {
     media_type: String,
 }
 
-#[derive(Deserialize)]
-struct ZoneRow {
-    name: String,
-}
-
 /// The rows of a query. Each arrives as JSON of its own, so that the text of all is never in memory.
 async fn read<T: DeserializeOwned>(
     client: &Client,
@@ -181,30 +176,27 @@ const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL 
 impl SchemaCache {
     /// Reads the catalogs in one transaction of the connection.
     ///
-    /// The names of time zones are those of `former`, if there is one: the database reads a file for each.
+    /// Names of time zones that were read for `former` are kept.
     ///
     /// # Errors
     /// The database refused a query.
     pub async fn load(client: &Client, config: &Config, former: Option<&Self>) -> Result<Self, LoadError> {
         // Names are qualified only when no schema is in the path. Compiling the queries takes longer than running them.
         client.batch_execute(BEGIN).await?;
-        let loaded = load(client, config, former.map(|cache| Arc::clone(&cache.timezones))).await;
+        let timezones = former.map(|cache| cache.timezones.clone()).unwrap_or_default();
+        let loaded = load(client, config, timezones).await;
         client.batch_execute("COMMIT").await?;
         loaded
     }
 }
 
-async fn load(
-    client: &Client,
-    config: &Config,
-    timezones: Option<Arc<HashSet<String>>>,
-) -> Result<SchemaCache, LoadError> {
+async fn load(client: &Client, config: &Config, timezones: Timezones) -> Result<SchemaCache, LoadError> {
     let (schemas, extra) = (&config.db_schemas, &config.db_extra_search_path);
     let of_schemas: [&(dyn ToSql + Sync); 1] = [schemas];
     let of_views: [&(dyn ToSql + Sync); 2] = [schemas, extra];
     let of_functions: [&(dyn ToSql + Sync); 2] = [schemas, &config.db_hoisted_tx_settings];
     let mut names = Interner::default();
-    let (tables, references, keys, views, computed, functions, representations, handlers, timezones) = tokio::try_join!(
+    let (tables, references, keys, views, computed, functions, representations, handlers) = tokio::try_join!(
         read_as(client, TABLES, &of_schemas, |row: TableRow| row.intern(&mut names)),
         read::<ForeignKeyRow>(client, FOREIGN_KEYS, &[]),
         read::<KeyColumnsRow>(client, KEY_COLUMNS, &[]),
@@ -213,25 +205,12 @@ async fn load(
         read::<Function>(client, FUNCTIONS, &of_functions),
         read::<RepresentationRow>(client, REPRESENTATIONS, &[]),
         read::<HandlerRow>(client, HANDLERS, &of_schemas),
-        read_timezones(client, timezones),
     )?;
     let rows =
         CatalogRows { tables, references, keys, views, computed, functions, representations, handlers, timezones };
     let schemas = schemas.clone();
     // Thousands of views take long enough to delay other tasks of this thread.
     Ok(tokio::task::spawn_blocking(move || assemble(rows, &schemas)).await?)
-}
-
-/// The names of time zones that the database knows, unless they were read before.
-async fn read_timezones(
-    client: &Client,
-    former: Option<Arc<HashSet<String>>>,
-) -> Result<Arc<HashSet<String>>, LoadError> {
-    if let Some(former) = former {
-        return Ok(former);
-    }
-    let rows = read::<ZoneRow>(client, "SELECT name FROM pg_timezone_names", &[]).await?;
-    Ok(Arc::new(rows.into_iter().map(|row| row.name).collect()))
 }
 
 /// What the catalogs hold.
@@ -244,7 +223,7 @@ struct CatalogRows {
     functions: Vec<Function>,
     representations: Vec<RepresentationRow>,
     handlers: Vec<HandlerRow>,
-    timezones: Arc<HashSet<String>>,
+    timezones: Timezones,
 }
 
 /// Builds the cache of what the catalogs hold.

@@ -4,12 +4,14 @@ pub mod load;
 pub mod node_tree;
 pub(crate) mod queries;
 pub mod relationships;
+mod timezones;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use serde::Deserialize;
 
+pub use self::timezones::Timezones;
 use crate::error::fuzzy::FuzzySet;
 use crate::request::QualifiedName;
 use crate::request::media_type::MediaType;
@@ -31,7 +33,7 @@ pub struct SchemaCache {
     /// What makes a media type of rows.
     pub handlers: HashMap<(HandlerTarget, MediaType), ResolvedHandler>,
     /// The names of time zones.
-    pub timezones: Arc<HashSet<String>>,
+    pub timezones: Timezones,
     /// The names of the relations of each schema, save of very large ones.
     pub table_names: HashMap<String, FuzzySet>,
 }

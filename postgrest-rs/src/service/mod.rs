@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::request::Parts;
-use http::{HeaderValue, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use tokio::sync::{Mutex, OwnedMutexGuard, Semaphore, watch};
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
@@ -371,6 +371,15 @@ impl DataApi {
         Ok(())
     }
 
+    /// Reads the names of time zones, unless they are known.
+    pub(crate) async fn read_timezones(&self, cache: &SchemaCache) -> Result<(), String> {
+        if cache.timezones.are_known() {
+            return Ok(());
+        }
+        let client = self.connect().await?;
+        cache.timezones.read(&client).await.map_err(|error| error_chain(error.as_ref()))
+    }
+
     /// Answers a request. The path begins at the root of the API.
     ///
     /// Where responses are explained, their extensions have the [`Explanation`] and the [`Error`] in an [`Arc`].
@@ -471,6 +480,9 @@ impl DataApi {
         let on_demand = matches!(self.presence(), Presence::OnDemand(_));
         let mut cache = self.cache.wait(on_demand).await?;
         let started = Instant::now();
+        if names_timezone(&parts.headers) {
+            self.read_timezones(&cache).await.map_err(Error::connection)?;
+        }
         let request = parse_request(config, &cache, parts, body).await?;
         timing.record("parse", started);
         let started = Instant::now();
@@ -505,6 +517,11 @@ impl DataApi {
         }
         Ok(reply)
     }
+}
+
+/// Whether a preference names a time zone.
+fn names_timezone(headers: &HeaderMap) -> bool {
+    headers.get_all("prefer").iter().any(|value| String::from_utf8_lossy(value.as_bytes()).contains("timezone="))
 }
 
 /// Reads a request, one with a long body outside of the threads that answer requests.

@@ -2,11 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use http::StatusCode;
+use bytes::Bytes;
+use http::{Request, StatusCode};
 use postgrest_rs::execute::settings;
 use postgrest_rs::schema_cache::SchemaCache;
 
-use crate::api::{TestApi, get, text};
+use crate::api::{TestApi, collect, get, text};
 
 const ITEMS: &str =
     "CREATE TABLE items (id int PRIMARY KEY, name text); INSERT INTO items VALUES (1, 'one'), (2, 'two');
@@ -36,6 +37,24 @@ async fn catalogs_are_read_beside_statements_of_another_client() {
     settings::read_role_settings(&api.admin).await.unwrap();
     let cache = SchemaCache::load(&api.admin, &api.api.config(), None).await.unwrap();
     assert!(cache.tables.values().any(|table| table.name == "items"));
+}
+
+#[tokio::test]
+async fn time_zones_are_read_for_the_first_request_that_names_one() {
+    let api = TestApi::start(ITEMS, &[]).await;
+    let are_known = || api.api.cache().expect("it is loaded").timezones.are_known();
+    let read_in = async |preference: &str| {
+        let request = Request::get("/items").header("prefer", preference).body(()).unwrap();
+        collect(api.api.handle(&request.into_parts().0, Bytes::new()).await).await
+    };
+    assert_eq!(read_in("count=exact").await.status(), StatusCode::OK);
+    assert!(!are_known(), "no request has named one");
+    let refused = read_in("handling=strict, timezone=Mars/Base").await;
+    assert_eq!(refused.status(), StatusCode::BAD_REQUEST, "{}", text(&refused));
+    assert!(are_known());
+    api.api.reload_schema().await.unwrap();
+    assert!(are_known(), "a new cache keeps them");
+    assert_eq!(read_in("timezone=Europe/Oslo").await.headers()["preference-applied"], "timezone=Europe/Oslo");
 }
 
 #[tokio::test]

@@ -132,7 +132,7 @@ async fn dump_schema(api: &DataApi) -> Result<String, String> {
         tracing::warn!(error, "reading the settings of the database failed");
     }
     api.reload_schema().await?;
-    Ok(format!("{}\n", api.cache_summary()))
+    Ok(format!("{}\n", api.summarize_cache().await?))
 }
 
 /// Prints what the administration port of the settings answers.
