@@ -50,14 +50,14 @@ pub const CALLER_TO_READ: Guard = Guard::with_variant("Caller", "to read", |cx| 
 pub const ADMIN: Guard = Guard::new("Admin", |cx| Box::pin(require_admin(cx)));
 
 /// Loads the user named by `{user_id}`; 404 if malformed or unknown. Runs after [`ADMIN`].
-pub const ACCOUNT: Guard = Guard::new("Account", |cx| Box::pin(async { load_path_user(cx).await.map(drop) }));
+pub const USER: Guard = Guard::new("User", |cx| Box::pin(async { load_path_user(cx).await.map(drop) }));
 
 /// Finds the caller's factor named by `{factor_id}`; 404 if malformed or unknown. Runs after [`CALLER`].
 pub const FACTOR: Guard = Guard::new("Factor", |cx| Box::pin(find_caller_factor(cx)));
 
 /// Finds the factor named by `{factor_id}` of the user named by `{user_id}`; 404 if malformed or unknown.
 ///
-/// Runs after [`ACCOUNT`].
+/// Runs after [`USER`].
 pub const USER_FACTOR: Guard = Guard::with_variant("Factor", "of a user", |cx| Box::pin(find_user_factor(cx)));
 
 /// Refuses anonymous users (403). Runs after [`CALLER`].
@@ -193,7 +193,7 @@ impl GuardResult for Admin {
 
 /// The user named in an administrator's path.
 impl GuardResult for User {
-    const GUARDS: &'static [Guard] = &[ADMIN, ACCOUNT];
+    const GUARDS: &'static [Guard] = &[ADMIN, USER];
 
     fn find(results: &GuardResults) -> Option<&Arc<Self>> {
         results.user.as_ref()
@@ -201,7 +201,7 @@ impl GuardResult for User {
 }
 
 impl GuardResult for UserFactor {
-    const GUARDS: &'static [Guard] = &[ADMIN, ACCOUNT, USER_FACTOR];
+    const GUARDS: &'static [Guard] = &[ADMIN, USER, USER_FACTOR];
 
     fn find(results: &GuardResults) -> Option<&Arc<Self>> {
         results.user_factor.as_ref()

@@ -47,7 +47,9 @@ pub struct RequestContext {
     /// The body, read on first use.
     pub body: RequestBody,
     /// The results of the guards; boxed, because the context is moved from step to step of a request.
-    pub guard_results: Box<GuardResults>,
+    ///
+    /// Guards store them; a handler takes its own as parameters.
+    pub(crate) guard_results: Box<GuardResults>,
     /// The guess that was counted together with the request, where limits are shared with other processes.
     pub counted_guess: Mutex<Option<CountedGuess>>,
     /// Events that were counted together with an earlier one, until they are asked for.

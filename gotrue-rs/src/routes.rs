@@ -7,9 +7,9 @@
 use http::Method;
 
 use crate::guards::{
-    ACCOUNT, ADMIN, CALLER, CAPTCHA, CUSTOM_PROVIDERS, FACTOR, LIMIT_CHALLENGE, LIMIT_FACTOR_VERIFY, LIMIT_MAGIC_LINK,
+    ADMIN, CALLER, CAPTCHA, CUSTOM_PROVIDERS, FACTOR, LIMIT_CHALLENGE, LIMIT_FACTOR_VERIFY, LIMIT_MAGIC_LINK,
     LIMIT_OTP, LIMIT_PASSKEY, LIMIT_RECOVER, LIMIT_REGISTER, LIMIT_RESEND, LIMIT_SAML, LIMIT_SSO, LIMIT_USER,
-    LIMIT_VERIFY, MANUAL_LINKING, NOT_ANONYMOUS, OAUTH_APP, OAUTH_SERVER, PASSKEYS, SAML, SCIM, SSO_PROVIDER,
+    LIMIT_VERIFY, MANUAL_LINKING, NOT_ANONYMOUS, OAUTH_APP, OAUTH_SERVER, PASSKEYS, SAML, SCIM, SSO_PROVIDER, USER,
     USER_FACTOR,
 };
 use crate::handlers::passwordless::{magic_link, otp, recover, resend};
@@ -250,7 +250,7 @@ fn admin_user_routes() -> Vec<RouteEntry> {
         route(Method::POST, "/", admin::create::handle),
         route_group(
             "/{user_id}",
-            &[ACCOUNT],
+            &[USER],
             [
                 route(Method::GET, "/", admin::read::handle),
                 route(Method::PUT, "/", admin::update::handle),
@@ -308,7 +308,7 @@ fn flatten_into(entries: &[RouteEntry], path: &str, guards: &[Guard], lines: &mu
             RouteEntry::Route(row) => {
                 let end = if row.path == "/" && !path.is_empty() { "" } else { row.path };
                 let mut all = guards.to_vec();
-                add_guards(&mut all, &row.guards);
+                add_guards(&mut all, row.guards());
                 let all = all.iter().map(|guard| guard.name).collect();
                 lines.push(RouteSummary { method: row.method.clone(), path: format!("{path}{end}"), guards: all });
             }

@@ -1,7 +1,7 @@
 //! Request handlers: a folder per noun, a file per verb.
 //!
-//! A handler parses, loads, decides, writes in one transaction and responds. No flow calls another; shared operations
-//! are services.
+//! A handler parses, loads, decides, writes in one transaction and responds. No handler calls another; shared
+//! operations are services.
 
 pub mod admin;
 pub mod external;

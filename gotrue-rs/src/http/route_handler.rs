@@ -118,7 +118,8 @@ impl_route_handler!(A a, B b);
 impl_route_handler!(A a, B b, C c);
 
 fn find_result<R: GuardResult>(cx: &RequestContext) -> Result<Arc<R>> {
-    // Never an error: the route has the guards of the parameter, and the request is refused unless they succeed.
+    // An error only if a guard of `R::GUARDS` succeeds and stores nothing: every route runs the guards of its handler's
+    // parameters, and refuses the request unless all succeed.
     R::find(&cx.guard_results).cloned().ok_or_else(|| Error::other("the guards of a parameter found nothing"))
 }
 

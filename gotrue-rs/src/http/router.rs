@@ -36,7 +36,9 @@ pub struct Route {
     /// The path below the group: `/` for the group's own, `{name}` for one segment.
     pub path: &'static str,
     /// The guards, in the order in which they run after those of the groups; see [`add_guards`].
-    pub guards: Vec<Guard>,
+    ///
+    /// Private, so that those of the handler's parameters are always among them.
+    guards: Vec<Guard>,
     /// The path with those of its groups, complete in a [`RouteTable`].
     template: Arc<str>,
     handler: Handler,
@@ -54,6 +56,13 @@ pub struct RouteGroup {
     pub fallback: Option<fn() -> Reply>,
     /// The check of requests that match no route; `None` for none.
     pub unmatched_check: Option<UnmatchedCheck>,
+}
+
+impl Route {
+    /// The guards that run after those of the groups.
+    pub fn guards(&self) -> &[Guard] {
+        &self.guards
+    }
 }
 
 /// Builds a route that handles `method` on `path`, with the guards of the handler's parameters.

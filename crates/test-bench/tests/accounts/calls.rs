@@ -341,7 +341,8 @@ async fn schemas_have_the_members_that_parsers_know() {
         let operation = &document["paths"][format!("/worlds/{{id}}{path}")][method.to_ascii_lowercase()];
         let parameters = operation["parameters"].as_array().expect("parameters").iter();
         let in_query = parameters.filter(|parameter| parameter["in"] == "query");
-        let names: BTreeSet<String> = in_query.filter_map(|it| it["name"].as_str().map(str::to_owned)).collect();
+        let names: BTreeSet<String> =
+            in_query.filter_map(|parameter| parameter["name"].as_str().map(str::to_owned)).collect();
         assert_eq!(names, known_members(&refused.json()), "{method} {path}");
     }
     server.worlds.close().await;

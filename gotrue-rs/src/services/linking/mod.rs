@@ -44,7 +44,7 @@ pub enum LinkOutcome {
         /// Whether the user was just created.
         is_new: bool,
     },
-    /// The sign-in is refused, but its writes stay: the flow commits and returns the error.
+    /// The sign-in is refused, but its writes stay: the handler commits and returns the error.
     Refused(Error),
 }
 
@@ -103,7 +103,7 @@ pub async fn notify_identity_linked(cx: &RequestContext, user: &User, provider: 
     notices::send_identity_changed(cx, user, IdentityEvent::Linked, provider).await;
 }
 
-/// Finds, links or creates the user of an external identity, in the flow's transaction.
+/// Finds, links or creates the user of an external identity, in the transaction of the sign-in.
 pub async fn sign_in(
     cx: &RequestContext,
     db: &mut Connection,
@@ -124,7 +124,7 @@ pub async fn sign_in(
     Err(Error::internal(INSERT_FAILED).with_cause("identity link conflict in every attempt"))
 }
 
-/// Links the identity to the signed-in user, in the flow's transaction.
+/// Links the identity to the signed-in user, in the transaction of the sign-in.
 pub async fn link_to_user(
     cx: &RequestContext,
     db: &mut Connection,
@@ -149,7 +149,7 @@ pub async fn link_to_user(
     Err(Error::internal(UPDATE_FAILED).with_cause("identity link conflict in every attempt"))
 }
 
-/// Accepts the invitation of this token, in the flow's transaction.
+/// Accepts the invitation of this token, in the transaction of the sign-in.
 pub async fn accept_invitation(
     cx: &RequestContext,
     db: &mut Connection,
