@@ -1,5 +1,6 @@
 //! Reads mails (RFC 5322, RFC 2045, RFC 2047): headers, texts, links and codes.
 
+use foundation::html::decode_references;
 use mail_parser::parsers::MessageStream;
 use mail_parser::{MessageParser, MessagePart, MimeHeaders};
 use serde_json::{Value, json};
@@ -80,7 +81,7 @@ fn show_header(name: &str, decoded: &str) -> String {
     format!("{display} <{address}")
 }
 
-/// The links of a text, without HTML entities.
+/// The links of a text, their character references decoded.
 fn find_links(text: &str) -> Vec<String> {
     let mut links = Vec::new();
     let mut rest = text;
@@ -90,45 +91,13 @@ fn find_links(text: &str) -> Vec<String> {
         let is_end = |each: char| each.is_whitespace() || matches!(each, '"' | '\'' | '<' | '>' | ')');
         let end = rest[scheme..].find(is_end).map_or(rest.len(), |end| scheme + end);
         if scheme > 0 && end > scheme {
-            links.push(unescape(&rest[..end]));
+            links.push(decode_references(&rest[..end]));
             rest = &rest[end..];
         } else {
             rest = &rest[4..];
         }
     }
     links
-}
-
-fn unescape(text: &str) -> String {
-    let mut plain = String::new();
-    let mut rest = text;
-    while let Some(at) = rest.find('&') {
-        plain.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let entity = rest[1..].split_once(';').map(|(name, _)| name);
-        let number =
-            entity.and_then(|name| name.strip_prefix('#')).and_then(|number| match number.strip_prefix(['x', 'X']) {
-                Some(digits) => u32::from_str_radix(digits, 16).ok(),
-                None => number.parse().ok(),
-            });
-        let decoded = match entity {
-            Some("amp") => Some('&'),
-            Some("lt") => Some('<'),
-            Some("gt") => Some('>'),
-            Some("quot") => Some('"'),
-            Some("apos") => Some('\''),
-            _ => number.and_then(char::from_u32),
-        };
-        let length = if let (Some(each), Some(name)) = (decoded, entity) {
-            plain.push(each);
-            name.len() + 2
-        } else {
-            plain.push('&');
-            1
-        };
-        rest = &rest[length..];
-    }
-    plain + rest
 }
 
 /// The first lone run of 6 to 10 digits outside of links and tags.

@@ -2,11 +2,11 @@
 //!
 //! Hidden elements are skipped. Runs in linear time, accepts any input, and the output is at most a few times as long.
 
-mod entities;
 mod page;
 mod tags;
 
-use self::entities::decode_references;
+use foundation::html::decode_references;
+
 use self::page::Page;
 use self::tags::{Tag, Token, tokenize};
 

@@ -130,14 +130,7 @@ fn write_json_value(text: &mut String, value: &FieldValue) {
             write_json_text(text, value);
             Ok(())
         }
-        FieldValue::Id(id) => {
-            text.push('"');
-            for byte in id {
-                let _ = write!(text, "{byte:02x}");
-            }
-            text.push('"');
-            Ok(())
-        }
+        FieldValue::Id(id) => write!(text, "\"{}\"", hex::encode(id)),
         FieldValue::Bool(value) => write!(text, "{value}"),
         FieldValue::Integer(value) => write!(text, "\"{value}\""),
         FieldValue::Enumeration(value) => write!(text, "{value}"),
