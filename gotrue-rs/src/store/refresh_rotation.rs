@@ -32,7 +32,7 @@ statements! {
     /// (`EvalPlanQual`), so that a concurrently rotated token yields no row. The statement decides on no other data.
     #[proves(Audit)]
     ROTATE = "refresh_tokens.rotate_fast": concat!(
-        "WITH t AS (
+        r#"WITH t AS (
              SELECT t.id, t.token, s.id AS session_id, s.user_id
              FROM refresh_tokens t
              JOIN sessions s ON s.id = t.session_id
@@ -70,16 +70,16 @@ statements! {
          ), a AS (
              INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
              SELECT '00000000-0000-0000-0000-000000000000', e.id,
-                    format('{\"action\":\"%s\",\"actor_id\":\"%s\"%s,\"actor_username\":%s,\"actor_via_sso\":%s,\"log_type\":\"token\"}',
+                    format('{"action":"%s","actor_id":"%s"%s,"actor_username":%s,"actor_via_sso":%s,"log_type":"token"}',
                            CASE e.n WHEN 1 THEN 'token_refreshed' ELSE 'token_revoked' END,
                            u.id,
-                           ',\"actor_name\":' || (u.raw_user_meta_data -> 'full_name')::text,
+                           ',"actor_name":' || (u.raw_user_meta_data -> 'full_name')::text,
                            to_json(COALESCE(NULLIF(u.phone, ''), u.email, '')),
                            u.is_sso_user::text)::json,
                     :now::timestamptz + (e.n - 1) * interval '1 microsecond', ''
              FROM u, unnest(:audit_ids::uuid[]) WITH ORDINALITY AS e (id, n)
          )
-         SELECT ",
+         SELECT "#,
         account_columns!(),
         ", ",
         session_columns!(),
@@ -100,7 +100,7 @@ statements! {
     /// would be that of the older row. The ban is as of the start of the statement, as in the general path.
     #[proves(Audit)]
     ADVANCE = "sessions.advance_fast": concat!(
-        "WITH t AS (
+        r#"WITH t AS (
              SELECT s.id AS session_id
              FROM sessions s
              JOIN users u ON u.id = s.user_id
@@ -126,16 +126,16 @@ statements! {
          ), a AS (
              INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
              SELECT '00000000-0000-0000-0000-000000000000', e.id,
-                    format('{\"action\":\"%s\",\"actor_id\":\"%s\"%s,\"actor_username\":%s,\"actor_via_sso\":%s,\"log_type\":\"token\"}',
+                    format('{"action":"%s","actor_id":"%s"%s,"actor_username":%s,"actor_via_sso":%s,"log_type":"token"}',
                            CASE e.n WHEN 1 THEN 'token_refreshed' ELSE 'token_revoked' END,
                            u.id,
-                           ',\"actor_name\":' || (u.raw_user_meta_data -> 'full_name')::text,
+                           ',"actor_name":' || (u.raw_user_meta_data -> 'full_name')::text,
                            to_json(COALESCE(NULLIF(u.phone, ''), u.email, '')),
                            u.is_sso_user::text)::json,
                     :now::timestamptz + (e.n - 1) * interval '1 microsecond', ''
              FROM u, unnest(:audit_ids::uuid[]) WITH ORDINALITY AS e (id, n)
          )
-         SELECT ",
+         SELECT "#,
         account_columns!(),
         ", ",
         session_columns!(),
