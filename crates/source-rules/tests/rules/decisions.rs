@@ -1,12 +1,16 @@
 //! Every security decision has one implementation.
 //!
-//! A text that is typical of it occurs in its file alone.
+//! The compiler does not notice that a second place decides the same by itself, and both agree at first. The defect comes
+//! with the next change of one of them: a ban, a second factor or an escape that holds on one path and not on another.
+//! A text that is typical of a decision therefore occurs in its file alone. Each row says which defect it prevents.
 
 use source_rules::{code_and_comments, list_files, read_text, relative_path, repository_root, without_unit_tests};
 
 /// A security decision and the text that an implementation of it contains.
 struct Decision {
     name: &'static str,
+    /// The defect that a second implementation leads to.
+    prevents: &'static str,
     /// Texts in code, or in literals; white space is ignored.
     signs: &'static [&'static str],
     /// Whether the text is in literals, as error codes and SQL are.
@@ -19,6 +23,7 @@ struct Decision {
 const DECISIONS: &[Decision] = &[
     Decision {
         name: "whether a ban is in force",
+        prevents: "a ban that has ended at one route and not at another: its end is exclusive here",
         signs: &["banned_until.is_some", "banned_until.is_none", "banned_until.map", "banned_until<", "banned_until>"],
         is_literal: false,
         home: "crates/gotrue-rules/src/domain/user.rs",
@@ -26,6 +31,7 @@ const DECISIONS: &[Decision] = &[
     },
     Decision {
         name: "what a ban refuses",
+        prevents: "a route that a banned user can still use, or an error that names the ban where others do not",
         signs: &[".is_banned("],
         is_literal: false,
         home: "crates/gotrue-rules/src/domain/ban.rs",
@@ -36,6 +42,7 @@ const DECISIONS: &[Decision] = &[
     },
     Decision {
         name: "whether a ban is in force, in SQL",
+        prevents: "a statement that compares the end of a ban otherwise than the rule in Rust",
         signs: &["banned_until<", "banned_until>", "banned_until=now", "banned_until ISNULL", "banned_untilISNULL"],
         is_literal: true,
         home: "gotrue-rs/src/store/refresh_rotation.rs",
@@ -43,6 +50,7 @@ const DECISIONS: &[Decision] = &[
     },
     Decision {
         name: "the error of a ban",
+        prevents: "a refusal of a banned user with another status or text, which clients do not recognise",
         signs: &["(\"user_banned\"", "(ErrorCode::UserBanned"],
         is_literal: true,
         home: "crates/gotrue-rules/src/domain/ban.rs",
@@ -50,6 +58,7 @@ const DECISIONS: &[Decision] = &[
     },
     Decision {
         name: "whether a session verified a second factor",
+        prevents: "a session of one factor that passes a comparison turned around",
         signs: &["<Aal::Aal2", ">=Aal::Aal2", "==Aal::Aal2", "!=Aal::Aal2", ">Aal::Aal1", "==Aal::Aal1", "!=Aal::Aal1"],
         is_literal: false,
         home: "crates/gotrue-rules/src/domain/session.rs",
@@ -57,6 +66,7 @@ const DECISIONS: &[Decision] = &[
     },
     Decision {
         name: "whether a user must step up",
+        prevents: "a user with a verified factor who changes an account with one factor",
         signs: &["has_verified_factor()&&"],
         is_literal: false,
         home: "crates/gotrue-rules/src/domain/step_up.rs",
@@ -64,6 +74,7 @@ const DECISIONS: &[Decision] = &[
     },
     Decision {
         name: "whether linking requires aal2",
+        prevents: "an identity that is linked with one factor at the route that does not ask",
         signs: &[".linking_requires_aal2"],
         is_literal: false,
         home: "crates/gotrue-rules/src/domain/linking/manual.rs",
@@ -74,6 +85,7 @@ const DECISIONS: &[Decision] = &[
     },
     Decision {
         name: "whether manual linking is enabled",
+        prevents: "an identity that is linked where the operator has switched linking off",
         signs: &[".manual_linking_enabled"],
         is_literal: false,
         home: "crates/gotrue-rules/src/domain/linking/manual.rs",
@@ -81,6 +93,7 @@ const DECISIONS: &[Decision] = &[
     },
     Decision {
         name: "aliases of tenants of Azure",
+        prevents: "tokens of every tenant, accepted because an alias was taken for a tenant",
         signs: &["\"common\",\"organizations\""],
         is_literal: true,
         home: "crates/gotrue-rules/src/domain/external/issuers.rs",
@@ -88,6 +101,7 @@ const DECISIONS: &[Decision] = &[
     },
     Decision {
         name: "parameters that a client or an operator cannot set at a provider",
+        prevents: "a caller who replaces `state` or `redirect_uri` of a sign-in at a provider",
         signs: &["\"response_type\",\"state\""],
         is_literal: true,
         home: "crates/gotrue-rules/src/domain/external/authorization_url.rs",
@@ -95,6 +109,7 @@ const DECISIONS: &[Decision] = &[
     },
     Decision {
         name: "escaping of text for HTML",
+        prevents: "markup of a user in a page or a mail, at the place whose escape forgets a character",
         signs: &["&quot;"],
         is_literal: true,
         home: "crates/foundation/src/html.rs",
@@ -102,6 +117,7 @@ const DECISIONS: &[Decision] = &[
     },
     Decision {
         name: "functions of templates",
+        prevents: "a template that the check at the start accepts and that fails when a mail is sent",
         signs: &["\"println\""],
         is_literal: true,
         home: "gotrue-rs/src/ports/mail/template/syntax.rs",
@@ -109,6 +125,7 @@ const DECISIONS: &[Decision] = &[
     },
     Decision {
         name: "which providers are simulated",
+        prevents: "a real provider whose requests go to the simulator, or the reverse",
         signs: &[".simulator_url="],
         is_literal: false,
         home: "crates/provider-simulator/src/simulator.rs",
@@ -157,7 +174,10 @@ fn every_security_decision_has_one_implementation() {
             sources.iter().filter(|(_, text)| contains(decision, text)).map(|(path, _)| path.as_str()).collect();
         let is_known = |path: &str| path == decision.home || decision.allowed.iter().any(|(other, _)| *other == path);
         let second = found.iter().filter(|path| !is_known(path));
-        wrong.extend(second.map(|path| format!("{path}: {} is decided in {}", decision.name, decision.home)));
+        wrong.extend(second.map(|path| {
+            let Decision { name, home, prevents, .. } = decision;
+            format!("{path}: {name} is decided in {home}; elsewhere it leads to {prevents}")
+        }));
         let known = decision.allowed.iter().map(|(path, _)| *path).chain([decision.home]);
         let stale = known.filter(|path| !found.contains(path));
         wrong.extend(stale.map(|path| format!("{path}: {} is no longer decided here", decision.name)));

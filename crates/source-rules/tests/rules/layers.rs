@@ -212,7 +212,7 @@ fn violation(rules: &CrateRules, layer: &str, rest: &[String], import: &Import) 
                 let other = path.get(1)?;
                 let inside = rest.first().is_none_or(|own| own == other || rest.len() == 1 && own == "mod");
                 return (!inside)
-                    .then(|| format!("flow {} uses flow {other}: move what both need to services", rest[0]));
+                    .then(|| format!("handler {} uses handler {other}: move what both need to services", rest[0]));
             }
             (target != layer && !allowed.contains(&target.as_str())).then(|| format!("{layer} imports {target}"))
         }
@@ -280,7 +280,7 @@ fn line_of(code: &str, at: usize) -> usize {
     code[..at].matches('\n').count() + 1
 }
 
-/// The paths after a prefix: `a::b`, or each of `{a::b, c}`; two segments identify layer and flow.
+/// The paths after a prefix: `a::b`, or each of `{a::b, c}`; two segments identify a layer and what is in it.
 fn paths(rest: &str) -> Vec<Vec<String>> {
     let Some(group) = rest.strip_prefix('{') else { return vec![path(rest)] };
     let mut depth = 0;

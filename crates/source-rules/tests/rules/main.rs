@@ -1,6 +1,7 @@
 //! Rules for the sources and the documents of the whole repository.
 
 mod asvs;
+mod citations;
 mod concurrency;
 mod cycles;
 mod decisions;
@@ -9,4 +10,3 @@ mod layers;
 mod logs;
 mod registers;
 mod single;
-mod vocabulary;

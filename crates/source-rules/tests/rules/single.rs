@@ -1,9 +1,16 @@
 //! Every security decision about the sender of a request has one implementation.
+//!
+//! Two readers of one header are two answers to who sent a request: a proxy's address that one of them trusts and the other
+//! does not, a key that one of them finds and the other overlooks. Attacks use the difference. The compiler accepts both,
+//! so that a text that such a reader contains is allowed in its module alone, and elsewhere with a reason. Each row says
+//! which defect it prevents.
 
 /// A pattern of code that belongs to one module.
 struct Implementation {
     /// What the module does.
     decision: &'static str,
+    /// The defect that a second implementation leads to.
+    prevents: &'static str,
     /// A text of the code, in lower case, that a second implementation contains.
     pattern: &'static str,
     /// The module.
@@ -20,6 +27,7 @@ const EXAMPLE: &str = "an example in the documentation of a variable";
 const IMPLEMENTATIONS: &[Implementation] = &[
     Implementation {
         decision: "parses `Authorization: Bearer`",
+        prevents: "a token that one service reads and another takes for none",
         pattern: "\"bearer",
         home: "crates/http-edge/src/request/authorization.rs",
         others: &[
@@ -43,6 +51,7 @@ const IMPLEMENTATIONS: &[Implementation] = &[
     },
     Implementation {
         decision: "finds the API key of a request",
+        prevents: "a request that is let in with a key that the service behind does not see",
         pattern: "\"apikey\"",
         home: "crates/http-edge/src/request/authorization.rs",
         others: &[
@@ -55,6 +64,7 @@ const IMPLEMENTATIONS: &[Implementation] = &[
     },
     Implementation {
         decision: "reads forwarded headers",
+        prevents: "a client that chooses its address or the host of links, because an untrusted header was read",
         pattern: "\"x-forwarded",
         home: "crates/http-edge/src/request/forwarded.rs",
         others: &[
@@ -66,24 +76,28 @@ const IMPLEMENTATIONS: &[Implementation] = &[
     },
     Implementation {
         decision: "reads `Sb-Forwarded-For`",
+        prevents: "a client that chooses the address by which it is limited",
         pattern: "\"sb-forwarded",
         home: "crates/http-edge/src/request/forwarded.rs",
         others: &[],
     },
     Implementation {
         decision: "recognises a prefetch",
+        prevents: "a one-time link that the prefetch of a mail program uses up",
         pattern: "\"sec-purpose",
         home: "crates/http-edge/src/request/prefetch.rs",
         others: &[],
     },
     Implementation {
         decision: "answers CORS",
+        prevents: "an origin that may read responses of one service and not of another, or with credentials",
         pattern: "access_control_",
         home: "crates/http-edge/src/request/cors.rs",
         others: &[],
     },
     Implementation {
         decision: "answers CORS",
+        prevents: "an origin that may read responses of one service and not of another, or with credentials",
         pattern: "\"access-control-",
         home: "crates/http-edge/src/request/cors.rs",
         others: &[
@@ -98,6 +112,7 @@ const IMPLEMENTATIONS: &[Implementation] = &[
     },
     Implementation {
         decision: "compares API keys in constant time",
+        prevents: "a comparison that tells by its duration how much of a key is right",
         pattern: ".ct_eq(",
         home: "crates/http-edge/src/request/api_keys.rs",
         others: &[
@@ -117,6 +132,7 @@ const IMPLEMENTATIONS: &[Implementation] = &[
     },
     Implementation {
         decision: "lists loopback hosts",
+        prevents: "a redirect to another host, allowed because one list of loopback hosts is wider",
         pattern: "\"127.0.0.1\"",
         home: "crates/gotrue-rules/src/domain/redirect/loopback.rs",
         others: &[
@@ -147,8 +163,8 @@ fn decisions_about_the_sender_have_one_implementation() {
 
 #[test]
 fn second_implementation_and_stale_reason_are_found() {
-    let rule =
-        Implementation { decision: "d", pattern: "\"bearer", home: "a/src/x.rs", others: &[("b.rs", "a reason")] };
+    let others = &[("b.rs", "a reason")];
+    let rule = Implementation { decision: "d", prevents: "p", pattern: "\"bearer", home: "a/src/x.rs", others };
     let file = |name: &str, text: &str| (name.to_owned(), production_code(text));
     let second = "fn f() { v.strip_prefix(\"Bearer \"); } // \"bearer\"";
     let commented = "// \"Bearer \"\n/// \"bearer\"\n#[cfg(test)]\nmod tests { const A: &str = \"Bearer x\"; }";
@@ -160,14 +176,14 @@ fn second_implementation_and_stale_reason_are_found() {
 }
 
 fn violations(rule: &Implementation, files: &[(String, String)]) -> Vec<String> {
-    let Implementation { decision, pattern, home, others } = rule;
+    let Implementation { decision, prevents, pattern, home, others } = rule;
     let found: Vec<&str> =
         files.iter().filter(|(_, code)| code.contains(pattern)).map(|(name, _)| name.as_str()).collect();
     let expected: Vec<&str> = others.iter().map(|(name, _)| *name).chain([*home]).collect();
     let second = found
         .iter()
         .filter(|name| !expected.contains(name))
-        .map(|name| format!("{name} contains {pattern}, but {home} {decision}"));
+        .map(|name| format!("{name} contains {pattern}, but {home} {decision}; elsewhere it leads to {prevents}"));
     let missing = expected
         .iter()
         .filter(|name| !found.contains(name))

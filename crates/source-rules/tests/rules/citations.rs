@@ -1,57 +1,22 @@
-//! Checks names of types and citations of files in all crates.
+//! Checks the citations of files in the comments of all crates.
+//!
+//! A comment that says "see this document" carries the reason of the code. When the document moves, neither the compiler nor
+//! rustdoc, which checks links between items only, notices that nobody can find the reason any more.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use source_rules::{code_and_comments, is_word_character};
-
-/// Public type names that a crate may define more than once: crate, name, reason.
-const ALLOWED_DUPLICATES: &[(&str, &str, &str)] = &[
-    ("storage-rs", "Request", "of a protocol each: TUS, S3, and S3 as a client"),
-    ("storage-rs", "Route", "of objects, and of buckets"),
-    ("storage-rs", "Scope", "of an S3 signature, of a signed URL, and of a part of a transaction"),
-];
+use source_rules::code_and_comments;
 
 /// A line number and what is wrong on that line.
 type Finding = (usize, String);
-
-#[test]
-fn public_type_names_are_unique_in_their_crate() {
-    let mut definitions: BTreeMap<(&str, String), Vec<String>> = BTreeMap::new();
-    for source in sources() {
-        let Some(name) = source_rules::CRATES.iter().find(|name| source.file.starts_with(&format!("{name}/src/")))
-        else {
-            continue;
-        };
-        for (line, type_name) in public_types(&source.code) {
-            definitions.entry((name, type_name)).or_default().push(format!("{}:{line}", source.file));
-        }
-    }
-    let found = duplicates(&definitions, ALLOWED_DUPLICATES);
-    assert!(found.is_empty(), "rename these public types or allow them with a reason:\n{}", found.join("\n"));
-}
 
 #[test]
 fn files_cited_in_comments_exist() {
     assert_none("citations of files that do not exist", |source| {
         missing_citations(&source.comments, |cited| is_in_repository(&source.file, cited))
     });
-}
-
-#[test]
-fn duplicate_type_names_are_found_unless_allowed() {
-    let code =
-        "pub struct Row;\npub(crate) struct Row;\n    pub enum Row<T> {}\npub type Rows = Vec<Row>;\nstruct Row;";
-    let row = |line| (line, "Row".to_owned());
-    assert_eq!(public_types(code), [row(1), row(2), row(3), (4, "Rows".to_owned())]);
-
-    let lines = vec!["a/src/x.rs:1".to_owned(), "a/src/y.rs:3".to_owned()];
-    let twice = BTreeMap::from([(("a", "Row".to_owned()), lines)]);
-    assert_eq!(duplicates(&twice, &[]), ["a/src/x.rs:1: `Row` is also defined at a/src/y.rs:3"]);
-    assert_eq!(duplicates(&twice, &[("b", "Row", "another crate")]).len(), 2);
-    assert_eq!(duplicates(&twice, &[("a", "Row", "a reason")]).len(), 0);
 }
 
 #[test]
@@ -70,8 +35,6 @@ fn citations_of_missing_files_are_found() {
 /// A source file, with its path from the root of the repository.
 struct Source {
     file: String,
-    /// The text with comments and literals blanked out.
-    code: String,
     /// The text with everything but comments blanked out.
     comments: String,
 }
@@ -85,8 +48,8 @@ fn sources() -> &'static [Source] {
             source_rules::CRATES.iter().flat_map(|name| source_rules::list_files(&root.join(name), &[".rs"])).collect();
         assert!(files.len() > 300, "only {} files found: is this the repository?", files.len());
         let read = files.iter().map(|path| {
-            let (code, comments) = code_and_comments(&source_rules::read_text(path));
-            Source { file: source_rules::relative_path(path), code, comments }
+            let (_, comments) = code_and_comments(&source_rules::read_text(path));
+            Source { file: source_rules::relative_path(path), comments }
         });
         read.collect()
     })
@@ -99,39 +62,6 @@ fn assert_none(title: &str, check: impl Fn(&Source) -> Vec<Finding>) {
         found.extend(check(source).into_iter().map(|(line, message)| format!("{}:{line}: {message}", source.file)));
     }
     assert!(found.is_empty(), "{} {title}:\n{}", found.len(), found.join("\n"));
-}
-
-/// The names of the types that are `pub`, also within the crate or a module only.
-fn public_types(code: &str) -> Vec<Finding> {
-    let name = |line: &str| {
-        let after = line.trim_start().strip_prefix("pub")?;
-        let after = after.strip_prefix('(').and_then(|scope| scope.split_once(')')).map_or(after, |(_, after)| after);
-        let (keyword, rest) = after.strip_prefix(' ')?.split_once(' ')?;
-        ["struct", "enum", "trait", "type", "union"].contains(&keyword).then_some(())?;
-        identifiers(rest).next().filter(|name| rest.trim_start().starts_with(name)).map(str::to_owned)
-    };
-    numbered(code).filter_map(|(number, line)| Some((number, name(line)?))).collect()
-}
-
-/// Names that are defined more than once but not allowed to, and permissions that nothing needs.
-fn duplicates(definitions: &BTreeMap<(&str, String), Vec<String>>, allowed: &[(&str, &str, &str)]) -> Vec<String> {
-    let is_allowed =
-        |package: &str, name: &str| allowed.iter().any(|(of, allowed_name, _)| *of == package && *allowed_name == name);
-    let mut found = Vec::new();
-    for ((package, name), lines) in definitions {
-        if let [first, others @ ..] = &**lines
-            && !others.is_empty()
-            && !is_allowed(package, name)
-        {
-            found.push(format!("{first}: `{name}` is also defined at {}", others.join(", ")));
-        }
-    }
-    for (package, name, _) in allowed {
-        if definitions.get(&(*package, (*name).to_owned())).is_none_or(|lines| lines.len() < 2) {
-            found.push(format!("ALLOWED_DUPLICATES: {package} does not define `{name}` twice"));
-        }
-    }
-    found
 }
 
 fn missing_citations(comments: &str, exists: impl Fn(&str) -> bool) -> Vec<Finding> {
@@ -175,9 +105,4 @@ fn exists(path: &Path) -> bool {
 
 fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines().enumerate().map(|(at, line)| (at + 1, line))
-}
-
-fn identifiers(line: &str) -> impl Iterator<Item = &str> {
-    let words = line.split(|character: char| !is_word_character(character));
-    words.filter(|word| word.starts_with(|character: char| character.is_alphabetic() || character == '_'))
 }
