@@ -15,7 +15,6 @@ import os
 import pathlib
 import re
 import signal
-import socket
 import statistics
 import subprocess
 import sys
@@ -63,12 +62,6 @@ CASES = {
 }
 
 
-def free_port():
-    with socket.socket() as it:
-        it.bind(("127.0.0.1", 0))
-        return it.getsockname()[1]
-
-
 def fetch(url, method="GET", body=None, headers=None):
     found = urllib.request.Request(url, method=method, data=body.encode() if body else None, headers=headers or {})
     try:
@@ -88,40 +81,20 @@ def wait_for(what, holds, limit=120):
         time.sleep(0.005)
 
 
-class Cluster:
-    """A PostgreSQL of its own that is not run as root and logs statements when it is told to."""
+class Cluster(postgres.Cluster):
+    """A PostgreSQL that logs statements when it is told to."""
 
-    def __init__(self, folder):
-        self.bin, self.folder, self.port = postgres.find_programs(), folder, free_port()
-        self.log = folder / "log"
-
-    def run(self, program, *arguments):
-        user = [] if os.geteuid() != 0 else ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-        subprocess.run([*user, str(self.bin / program), *arguments], check=True, stdout=subprocess.DEVNULL, cwd=self.folder)
-
-    def start(self):
-        self.run("initdb", "-D", "data", "-U", "postgres", "--auth=trust", "--no-locale", "-E", "UTF8")
-        settings = f"-p {self.port} -k {self.folder} -c listen_addresses=127.0.0.1 -c shared_buffers=512MB -c max_connections=200"
-        self.run("pg_ctl", "-D", "data", "-l", str(self.log), "-w", "-o", settings, "start")
-
-    def stop(self):
-        self.run("pg_ctl", "-D", "data", "-m", "immediate", "stop")
-
-    def sql(self, text, database="postgres"):
-        command = ["psql", "-qAtX", "-v", "ON_ERROR_STOP=1", "-h", "127.0.0.1", "-p", str(self.port), "-U", "postgres", database]
-        return subprocess.run(command, input=text, text=True, check=True, capture_output=True).stdout
-
-    def url(self, database="postgres"):
-        return f"postgresql://authenticator@127.0.0.1:{self.port}/{database}"
+    SETTINGS = {"shared_buffers": "512MB", "max_connections": 200}
+    LOCALE = ("--no-locale",)
 
 
 @contextlib.contextmanager
 def serve(binary, folder, cluster, database="postgres", callers=64):
     """Start the data API alone; yields its address, its process and the seconds until it was ready."""
-    port, admin = free_port(), free_port()
-    config = folder / "postgrest.conf"
+    port, admin = postgres.free_port(), postgres.free_port()
+    config, url = folder / "postgrest.conf", cluster.url(database, "authenticator")
     config.write_text(
-        f'db-uri = "{cluster.url(database)}"\ndb-anon-role = "web"\ndb-pool = {min(callers, 32)}\nserver-host = "127.0.0.1"\n'
+        f'db-uri = "{url}"\ndb-anon-role = "web"\ndb-pool = {min(callers, 32)}\nserver-host = "127.0.0.1"\n'
         f'server-port = {port}\nadmin-server-port = {admin}\nlog-level = "crit"\n'
     )
     began = time.time()
@@ -320,14 +293,11 @@ def main():
     parser.add_argument("--load", help="the load generator, if it is built already")
     parser.add_argument("--skip-cache", action="store_true")
     options = parser.parse_args()
-    postgres.psql()
     load = options.load or build_load()
     with tempfile.TemporaryDirectory(prefix="bench-rest-") as name:
         folder = pathlib.Path(name)
         folder.chmod(0o755)
-        if os.geteuid() == 0:
-            os.chown(folder, 65534, 65534)
-        cluster = Cluster(folder)
+        cluster = Cluster(folder / "postgres", postgres.free_port())
         cluster.start()
         try:
             cluster.sql(SCHEMA)
@@ -337,7 +307,7 @@ def main():
             if not options.skip_cache:
                 measure_cache(options, cluster, folder)
         finally:
-            cluster.stop()
+            cluster.stop("immediate")
 
 
 if __name__ == "__main__":

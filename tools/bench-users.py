@@ -25,6 +25,9 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+import postgres  # noqa: E402
+
 SECRET = "a secret for measuring that is long enough"
 PASSWORD = "password1"
 # bcrypt of that password at the lowest cost, so that hashing does not hide the look-up.
@@ -65,45 +68,22 @@ def administrator():
     return text + "." + base64.urlsafe_b64encode(signature).rstrip(b"=").decode()
 
 
-class Cluster:
-    """A separate PostgreSQL."""
+class Cluster(postgres.Cluster):
+    """A PostgreSQL with the roles of the auth API, which is removed at the end."""
 
-    SETTINGS = "-c fsync=off -c shared_buffers=1GB -c max_wal_size=8GB -c maintenance_work_mem=256MB"
+    SETTINGS = {"fsync": "off", "shared_buffers": "1GB", "max_wal_size": "8GB", "maintenance_work_mem": "256MB"}
 
     def __init__(self, port):
-        found = shutil.which("pg_config")
-        folder = subprocess.check_output([found, "--bindir"], text=True).strip() if found else ""
-        places = [os.environ.get("PG_BIN_DIR", ""), folder, *map(str, pathlib.Path("/usr/lib/postgresql").glob("*/bin"))]
-        usable = [place for place in places if place and pathlib.Path(place, "initdb").exists()]
-        if not usable:
-            sys.exit("PostgreSQL was not found: set PG_BIN_DIR to the folder of initdb")
-        self.bin, self.port = pathlib.Path(usable[0]), port
-
-    def run(self, *command):
-        who = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
-        subprocess.run([*who, self.bin / command[0], *command[1:]], check=True, stdout=subprocess.DEVNULL, cwd="/")
+        super().__init__(pathlib.Path(tempfile.mkdtemp(prefix="bench-users-")), port)
 
     def __enter__(self):
-        self.home = pathlib.Path(tempfile.mkdtemp(prefix="bench-users-"))
-        if os.geteuid() == 0:
-            shutil.chown(self.home, "postgres", "postgres")
-        self.run("initdb", "-D", str(self.home / "data"), "-A", "trust", "-U", "postgres", "-E", "UTF8")
-        options = f"-p {self.port} -k {self.home} {self.SETTINGS}"
-        self.run("pg_ctl", "-D", str(self.home / "data"), "-l", str(self.home / "log"), "-w", "start", "-o", options)
+        self.start()
         self.sql(ROLES)
         return self
 
     def __exit__(self, *_):
-        self.run("pg_ctl", "-D", str(self.home / "data"), "-m", "immediate", "-w", "stop")
+        self.stop("immediate")
         shutil.rmtree(self.home, ignore_errors=True)
-
-    def url(self, database, user):
-        return f"postgres://{user}:root@127.0.0.1:{self.port}/{database}?sslmode=disable"
-
-    def sql(self, text, database="postgres", **variables):
-        words = [word for name, value in variables.items() for word in ("-v", f"{name}={value}")]
-        command = [self.bin / "psql", "-XqAt", "-v", "ON_ERROR_STOP=1", *words, self.url(database, "postgres")]
-        return subprocess.run(command, input=text, text=True, check=True, stdout=subprocess.PIPE).stdout.strip()
 
 
 class Server:

@@ -34,7 +34,8 @@ WAITS = """SELECT coalesce(wait_event_type || ' ' || wait_event, 'running') FROM
 class Durable(bench.Cluster):
     """A PostgreSQL that writes as in production; vacuum would add to what requests write."""
 
-    SETTINGS = "-c fsync=on -c shared_buffers=1GB -c max_wal_size=8GB -c max_connections=200 -c checkpoint_timeout=1h -c autovacuum=off"
+    SETTINGS = {"fsync": "on", "shared_buffers": "1GB", "max_wal_size": "8GB", "max_connections": 200, "checkpoint_timeout": "1h",
+                "autovacuum": "off"}
 
     def write_pages(self, is_on):
         """Sets whether the first change of a page after a checkpoint writes the whole page."""
@@ -196,7 +197,7 @@ def print_requests(cluster, servers, users, requests, clients):
 
 def sample_waits(cluster, is_over, waits):
     """Counts the waits of busy sessions 20 times a second, over one connection."""
-    command = [cluster.bin / "psql", "-XqAt", cluster.url("many", "postgres")]
+    command = ["psql", "-XqAt", cluster.url("many", "postgres")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as session:
         while not is_over.is_set():
             print(WAITS + ";\n\\echo end", file=session.stdin, flush=True)

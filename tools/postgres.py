@@ -1,4 +1,4 @@
-"""Finds and runs the programs of PostgreSQL for the soak and cluster tests, not as root."""
+"""Finds and runs PostgreSQL for benchmarks, soak and cluster tests, not as root."""
 
 import contextlib
 import glob
@@ -120,3 +120,46 @@ def wait_until_ready(process, data, log):
                 return
         time.sleep(0.02)
     raise Missing(f"PostgreSQL did not start: {log.read_text(errors='replace').strip()[-500:]}")
+
+
+class Cluster:
+    """A PostgreSQL of its own, with its files below `home`; the first start creates them."""
+
+    SETTINGS = {}
+    LOCALE = ()  # arguments of initdb; without any, the locale is that of the environment
+
+    def __init__(self, home, port):
+        psql()
+        self.bin, self.account = find_programs(), unprivileged()
+        self.home, self.data, self.log, self.port = home, home / "data", home / "log", port
+
+    def create(self):
+        self.home.mkdir(parents=True, exist_ok=True)
+        if self.account:
+            os.chown(self.home, self.account.pw_uid, self.account.pw_gid)
+        self.tool("initdb", "-D", self.data, "-A", "trust", "-U", "postgres", "-E", "UTF8", *self.LOCALE)
+
+    def tool(self, program, *arguments):
+        run_as(self.account, [self.bin / program, *arguments])
+
+    def options(self):
+        settings = {"listen_addresses": "127.0.0.1"} | self.SETTINGS
+        words = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+        return ["-p", str(self.port), "-k", str(self.home), *words]
+
+    def start(self):
+        if not (self.data / "PG_VERSION").exists():
+            self.create()
+        self.tool("pg_ctl", "-D", self.data, "-l", self.log, "-w", "start", "-o", " ".join(self.options()))
+
+    def stop(self, mode="fast"):
+        self.tool("pg_ctl", "-D", self.data, "-m", mode, "-w", "stop")
+
+    def url(self, database, user="postgres", port=None):
+        return f"postgres://{user}:root@127.0.0.1:{port or self.port}/{database}?sslmode=disable"
+
+    def sql(self, text, database="postgres", **variables):
+        command = ["psql", "-XqAt", "-v", "ON_ERROR_STOP=1", self.url(database)]
+        command += [word for name, value in variables.items() for word in ("-v", f"{name}={value}")]
+        quiet = os.environ | {"PGOPTIONS": "-c client_min_messages=warning"}
+        return subprocess.run(command, input=text, text=True, check=True, stdout=subprocess.PIPE, env=quiet).stdout.strip()

@@ -12,7 +12,6 @@ import os
 import pathlib
 import resource
 import shlex
-import shutil
 import signal
 import statistics
 import subprocess
@@ -21,6 +20,10 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+import postgres  # noqa: E402
+
+ADMIN = "supabase_auth_admin"
 PASSWORD = "correct horse battery"
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -45,46 +48,19 @@ FIGURES = ["rps", "p50_ms", "p90_ms", "p99_ms", "p99.9_ms", "server_cpu", "postg
 QUIET = 0.20  # a run is noisy if other processes use more than this share of the CPU
 
 
-class Cluster:
-    """A separate PostgreSQL with durable commits."""
+class Cluster(postgres.Cluster):
+    """A PostgreSQL with durable commits, which the next run uses again."""
 
-    OPTIONS = dict(fsync="on", synchronous_commit="on", full_page_writes="on", shared_buffers="512MB",
-                   max_connections=200, autovacuum="off", checkpoint_timeout="1h", max_wal_size="8GB",
-                   jit="off", listen_addresses="127.0.0.1")
-
-    def __init__(self, home, port):
-        self.home, self.data, self.port = home, home / "data", port
-        self.bin = pathlib.Path(subprocess.check_output(["pg_config", "--bindir"], text=True).strip())
-
-    def tool(self, *command):
-        """Run a PostgreSQL tool, as `postgres` if this process is root."""
-        prefix = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
-        subprocess.run([*prefix, self.bin / command[0], *command[1:]], check=True, stdout=subprocess.DEVNULL, cwd="/")
+    SETTINGS = dict(fsync="on", synchronous_commit="on", full_page_writes="on", shared_buffers="512MB",
+                    max_connections=200, autovacuum="off", checkpoint_timeout="1h", max_wal_size="8GB", jit="off")
 
     def __enter__(self):
-        if not (self.data / "PG_VERSION").exists():
-            self.home.mkdir(parents=True, exist_ok=True)
-            if os.geteuid() == 0:
-                shutil.chown(self.home, "postgres", "postgres")
-            self.tool("initdb", "-D", self.data, "-A", "trust", "-U", "postgres", "-E", "UTF8")
-        options = " ".join(f"-c {k}={v}" for k, v in self.OPTIONS.items())
-        self.tool("pg_ctl", "-D", self.data, "-l", self.home / "log", "-w", "start",
-                  "-o", f"-p {self.port} -k {self.home} {options}")
+        self.start()
         self.pid = int((self.data / "postmaster.pid").read_text().split()[0])
         return self
 
     def __exit__(self, *_):
-        self.tool("pg_ctl", "-D", self.data, "-m", "fast", "-w", "stop")
-
-    def url(self, database, port=None, user="supabase_auth_admin"):
-        return f"postgres://{user}:root@127.0.0.1:{port or self.port}/{database}?sslmode=disable"
-
-    def sql(self, text, database="postgres", **variables):
-        command = [self.bin / "psql", "-XqAt", "-v", "ON_ERROR_STOP=1", self.url(database, user="postgres")]
-        command += [word for k, v in variables.items() for word in ("-v", f"{k}={v}")]
-        quiet = os.environ | dict(PGOPTIONS="-c client_min_messages=warning")
-        done = subprocess.run(command, input=text, text=True, check=True, stdout=subprocess.PIPE, env=quiet)
-        return done.stdout.strip()
+        self.stop()
 
     def clone(self, template, database):
         self.sql(f"drop database if exists {database} with (force);")
@@ -250,7 +226,7 @@ class Bench:
         self.cluster.sql(f"drop database if exists {self.template} with (force);")
         self.cluster.sql(f"create database {draft};")
         self.cluster.sql((HERE / "roles.sql").read_text(), draft)
-        environment = os.environ | settings() | dict(DATABASE_URL=self.cluster.url(draft),
+        environment = os.environ | settings() | dict(DATABASE_URL=self.cluster.url(draft, ADMIN),
                                                      API_EXTERNAL_URL="http://127.0.0.1")
         subprocess.run(["sh", "-c", f"exec {self.o.migrate}"], env=environment, check=True,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -282,7 +258,7 @@ class Bench:
             proxy = None
             if proxy_port:
                 proxy = stack.enter_context(Proxy(self.o.load, proxy_port, self.cluster.port, rtt))
-            url = self.cluster.url(database, proxy_port)
+            url = self.cluster.url(database, ADMIN, proxy_port)
             server = stack.enter_context(Server(self.commands[side], port, url, self.o))
             yield server, proxy
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import os
 import pathlib
 import shutil
 import signal
@@ -16,10 +15,6 @@ import postgres  # noqa: E402  (tools/postgres.py finds and runs PostgreSQL for 
 Missing = postgres.Missing
 free_port = postgres.free_port
 
-OPTIONS = {
-    "listen_addresses": "127.0.0.1", "max_connections": "200", "fsync": "on", "synchronous_commit": "on",
-    "full_page_writes": "on", "log_min_messages": "warning",
-}
 ROLES = """
 CREATE ROLE supabase_auth_admin LOGIN CREATEROLE SUPERUSER;
 ALTER ROLE supabase_auth_admin SET search_path = auth;
@@ -29,31 +24,31 @@ SCHEMA = "CREATE SCHEMA auth AUTHORIZATION supabase_auth_admin"
 PSQL_LIMIT = 30
 
 
-class Cluster:
+class Cluster(postgres.Cluster):
     """One data folder and the process that serves it."""
 
+    SETTINGS = {
+        "max_connections": "200", "fsync": "on", "synchronous_commit": "on", "full_page_writes": "on",
+        "log_min_messages": "warning",
+    }
+    LOCALE = ("--locale=C",)
+
     def __init__(self):
-        postgres.psql()
-        self.programs, self.account = postgres.find_programs(), postgres.unprivileged()
-        self.home = pathlib.Path(tempfile.mkdtemp(prefix="basalt-soak-"))
-        self.data, self.port, self.process = self.home / "data", free_port(), None
-        if self.account:
-            os.chown(self.home, self.account.pw_uid, self.account.pw_gid)
-        initdb = [self.programs / "initdb", "-D", self.data, "-U", "postgres", "--auth=trust", "-E", "UTF8", "--locale=C"]
-        postgres.run_as(self.account, initdb)
+        super().__init__(pathlib.Path(tempfile.mkdtemp(prefix="basalt-soak-")), free_port())
+        self.process = None
+        self.create()
 
     def start(self):
-        """Starts PostgreSQL and waits until it accepts connections."""
-        options = [word for name, value in OPTIONS.items() for word in ("-c", f"{name}={value}")]
+        """Starts PostgreSQL as a child, also after a crash, and waits until it accepts connections."""
         with contextlib.suppress(FileNotFoundError):
             (self.data / "postmaster.pid").unlink()
-        with open(self.home / "log", "ab") as log:
+        with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
-                [self.programs / "postgres", "-D", self.data, "-p", str(self.port), "-k", self.home, *options],
+                [self.bin / "postgres", "-D", self.data, *self.options()],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/", start_new_session=True,
                 **postgres.identity(self.account),
             )
-        postgres.wait_until_ready(self.process, self.data, self.home / "log")
+        postgres.wait_until_ready(self.process, self.data, self.log)
 
     def stop(self, mode):
         """Stops PostgreSQL: `fast` aborts transactions in order, `immediate` is a crash."""
