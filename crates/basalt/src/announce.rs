@@ -6,10 +6,10 @@ use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use data_folder::{RUNNING_FILE, is_in_use};
 use serde::{Deserialize, Serialize};
 
 use crate::api_keys::ApiKeys;
-use crate::data_folder::{RUNNING_FILE, is_in_use};
 use crate::project_schema::{ProjectReport, SkippedLine};
 use crate::served_apis::ServedApis;
 

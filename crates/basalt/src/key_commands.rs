@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{bail, ensure};
+use data_folder::is_in_use;
 use platform::clock::{Clock, SystemClock};
 use platform::entropy::Entropy;
 use platform::store::replicas::LiveReplica;
@@ -11,7 +12,6 @@ use serde_json::{Value, json};
 
 use crate::announce::RunningServer;
 use crate::api_keys::{self, ApiKeys};
-use crate::data_folder::is_in_use;
 use crate::keys::{
     KeyKind, KeySet, KeySetStore, KeyState, ManagedKey, Rotation, SigningAlgorithm, VersionedKeys, build_secret_jwk,
     generate_signing_key,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
+use data_folder::PrivateFile;
 use foundation::email::Email;
 use orders::admin::{self, OrderFilter, Recipient};
 use orders::amount::format_coded;
@@ -21,7 +22,6 @@ use crate::api_keys;
 use crate::app::SharedPorts;
 use crate::dev::KeptMessages;
 use crate::plural::format_count;
-use crate::private_file::PrivateFile;
 use crate::profiles;
 use crate::project::Project;
 use crate::serve::build_outbox;

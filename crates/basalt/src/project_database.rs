@@ -1,6 +1,8 @@
 //! The database of a project for one command: a URL that was given, that of the running server, or the stopped embedded one.
 
 use anyhow::{Context, bail};
+use data_folder::DataFolder;
+use embedded_postgres::TcpPort;
 use gotrue_rs::config::Config;
 use platform::clock::{Clock, SystemClock};
 use platform::entropy::Entropy;
@@ -8,9 +10,7 @@ use platform::store::migrate::TargetDatabase;
 
 use crate::announce::RunningServer;
 use crate::api_keys;
-use crate::data_folder::DataFolder;
 use crate::database_source::{DatabaseOptions, DatabaseSource, find_database};
-use crate::embedded_postgres::TcpPort;
 use crate::project::Project;
 
 /// A database that accepts connections until it is closed.

@@ -1,13 +1,13 @@
 //! Applies the files of a project to a database that is removed afterwards, to find the statements that would be skipped.
 
 use anyhow::Context;
+use data_folder::DataFolder;
+use embedded_postgres::{StartError, TcpPort};
 use gotrue_rs::config::DatabaseSettings;
 use gotrue_rules::domain::policy::HooksPolicy;
 use platform::entropy::Entropy;
 
-use crate::data_folder::DataFolder;
 use crate::database_source::{DatabaseOptions, DatabaseSource, find_database};
-use crate::embedded_postgres::{StartError, TcpPort};
 use crate::project::Project;
 use crate::project_schema::{self, ProjectReport, SchemaFiles};
 use crate::row_security::describe_unprotected_tables;

@@ -2,10 +2,10 @@
 
 use platform::statements;
 
-use crate::{backup, keys, parity};
+use crate::{keys, parity};
 
 statements! {
-    modules: backup, keys, parity;
+    modules: keys, parity;
 }
 
 // Only the test lists them.

@@ -8,14 +8,14 @@ use anyhow::{Context, bail};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use chrono::{DateTime, Utc};
+use data_folder::PrivateFile;
+use data_folder::restrict_permissions;
 use http_edge::request::ApiKeyRole;
 use jsonwebtoken::{EncodingKey, Header};
 use platform::entropy::Entropy;
 use serde::Serialize;
 
 use super::keys::{ApiKeys, SECRET_PREFIX, is_token_with_role};
-use crate::data_folder::restrict_permissions;
-use crate::private_file::PrivateFile;
 
 /// The file's name in the data folder.
 const FILE: &str = "keys.json";
@@ -202,9 +202,10 @@ fn write(file: &Path, keys: &ApiKeys) -> anyhow::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use data_folder::testing::TestFolder;
+
     use super::super::live::LiveApiKeys;
     use super::*;
-    use crate::test_folder::TestFolder;
 
     fn now() -> DateTime<Utc> {
         DateTime::from_timestamp(1_800_000_000, 0).expect("a time")

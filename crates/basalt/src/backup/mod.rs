@@ -1,23 +1,11 @@
-//! Backups of the embedded database and of the data folder, made while they are in use.
+//! Backups of the embedded database of a project: opens the database, and shows the progress on the terminal.
+//!
+//! What a backup consists of is in the crate `embedded-postgres`.
 
-mod archive;
-mod base_backup;
 mod create;
-mod manifest;
-mod read;
+mod open_database;
 mod restore;
-mod session;
-mod tar;
-mod wal;
 
-use platform::statements;
-
-pub(crate) use archive::{WalArchive, end_archiving};
-pub(crate) use create::create;
-pub(crate) use manifest::Manifest;
-pub(crate) use read::verify;
-pub(crate) use restore::{RestoreRequest, restore};
-
-statements! {
-    modules: base_backup;
-}
+pub(crate) use create::{create, verify};
+pub(crate) use open_database::connect;
+pub(crate) use restore::restore;

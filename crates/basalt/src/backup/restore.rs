@@ -1,36 +1,12 @@
-//! Restores a backup into a new data folder, and recovers the database.
+//! Restores a backup into the data folder of a project.
 
-use std::fs::{self, OpenOptions};
-use std::io::{ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use anyhow::Context;
+use data_folder::DataFolder;
+use embedded_postgres::backup::{Manifest, Restore, RestoreRequest};
 
-use anyhow::{Context, bail};
-use chrono::{DateTime, Utc};
-use foundation::time::format_microseconds;
-
-use super::archive::unpack_log;
-use super::manifest::Manifest;
-use super::read::{UnpackTarget, read};
-use super::session::{OpenDatabase, refuse_external};
-use crate::data_folder::DataFolder;
-use crate::embedded_postgres::{EmbeddedPostgres, RestoreFolder};
+use super::open_database::{OpenDatabase, refuse_external};
+use crate::progress::progress_bar;
 use crate::project::Project;
-
-/// PostgreSQL's own file of settings, which the recovery adds to and then restores.
-const SETTINGS: &str = "postgresql.auto.conf";
-/// PostgreSQL's message if the log ends before the time.
-const TARGET_NOT_REACHED: &str = "recovery ended before configured recovery target was reached";
-
-/// What to restore.
-#[derive(Debug, Clone)]
-pub(crate) struct RestoreRequest {
-    /// The backup.
-    pub file: PathBuf,
-    /// The archive with the write-ahead log since the backup.
-    pub archive: Option<PathBuf>,
-    /// The time after which transactions are left out.
-    pub until: Option<DateTime<Utc>>,
-}
 
 /// A restored database.
 #[derive(Debug)]
@@ -47,121 +23,24 @@ pub(crate) struct Restored {
 /// The folder is in use, the backup is damaged, or the recovery fails. Then everything that was created is removed.
 pub(crate) async fn restore(project: &Project, request: RestoreRequest) -> anyhow::Result<Restored> {
     refuse_external(project)?;
-    let data = project.data.clone();
-    let existed = refuse_used(&data)?;
-    if request.until.is_some() && request.archive.is_none() {
-        bail!("a time can only be restored with the archive of the write-ahead log: add --archive DIR");
-    }
-    let folder = DataFolder::open(&data)?;
-    let home = RestoreFolder::create(folder.path())?;
-    let outcome = recover(project, folder, &home, request).await;
+    let (restore, folder) = Restore::begin(&project.data, request)?;
+    let outcome = recover(project, folder, &restore).await;
     if outcome.is_err() {
-        home.remove();
-        remove_created(&data, existed);
+        restore.undo();
     }
     outcome
 }
 
-/// Returns whether the folder exists, if it is empty.
-fn refuse_used(data: &Path) -> anyhow::Result<bool> {
-    let used = || {
-        format!(
-            "{} is not empty, and a backup is restored into a new folder only: name another one with --data DIR",
-            data.display()
-        )
-    };
-    if EmbeddedPostgres::find_cluster(data).is_some() {
-        bail!(used());
-    }
-    match fs::read_dir(data) {
-        Ok(mut entries) => {
-            if entries.next().is_some() {
-                bail!(used());
-            }
-            Ok(true)
-        }
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error).with_context(|| format!("reading {}", data.display())),
-    }
-}
-
-/// Removes what was created in the folder, and the folder if it was created, too.
-fn remove_created(data: &Path, existed: bool) {
-    if !existed {
-        drop(fs::remove_dir_all(data));
-        return;
-    }
-    for entry in fs::read_dir(data).into_iter().flatten().flatten() {
-        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        drop(if is_folder { fs::remove_dir_all(entry.path()) } else { fs::remove_file(entry.path()) });
-    }
-}
-
-async fn recover(
-    project: &Project,
-    folder: DataFolder,
-    home: &RestoreFolder,
-    request: RestoreRequest,
-) -> anyhow::Result<Restored> {
-    let (data, target, until) = (folder.path().to_owned(), home.clone(), request.until);
-    let unpacked = tokio::task::spawn_blocking(move || unpack(&data, &target, &request));
-    let (manifest, settings) = unpacked.await.context("unpacking the backup")??;
+async fn recover(project: &Project, folder: DataFolder, restore: &Restore) -> anyhow::Result<Restored> {
+    let (data, unpacking) = (folder.path().to_owned(), restore.clone());
+    let unpack = move || unpacking.unpack(&data, &progress_bar(0, true).with_message("unpacking"));
+    let unpacked = tokio::task::spawn_blocking(unpack).await.context("unpacking the backup")??;
     eprintln!("Recovering the database …");
-    let database = OpenDatabase::start(project, folder).await.map_err(|error| explain_recovery(error, until))?;
+    let database = OpenDatabase::start(project, folder).await.map_err(|error| restore.explain_start(error))?;
     let users = database.session.count_users().await.context("counting the restored users");
     let folder = database.close().await?;
     let users = users?.try_into().unwrap_or_default();
-    home.write_setting_file(SETTINGS, &settings)?;
-    home.flush(&project.data)?;
+    restore.complete(&unpacked)?;
     drop(folder);
-    Ok(Restored { manifest, users })
-}
-
-/// Unpacks everything and prepares the recovery; returns the settings that apply afterwards.
-fn unpack(data: &Path, home: &RestoreFolder, request: &RestoreRequest) -> anyhow::Result<(Manifest, Vec<u8>)> {
-    let own = |path: &Path| home.own(path);
-    let cluster = home.unpacked();
-    let target = UnpackTarget { data, password: &home.password(), cluster: &cluster, own: &own };
-    let manifest = read(&request.file, Some(&target))?;
-    if let Some(until) = request.until.filter(|until| *until < manifest.ended_at) {
-        bail!(
-            "{} is before {}, when this backup was complete: choose an earlier backup",
-            format_microseconds(until),
-            format_microseconds(manifest.ended_at)
-        );
-    }
-    if let Some(archive) = &request.archive {
-        unpack_log(archive, &cluster.join("pg_wal"), &manifest, &own)?;
-    }
-    let path = cluster.join(SETTINGS);
-    let doing = || format!("writing {}", path.display());
-    let settings = fs::read(&path).with_context(doing)?;
-    let mut file = OpenOptions::new().append(true).open(&path).with_context(doing)?;
-    file.write_all(format_recovery(request.until).as_bytes()).and_then(|()| file.sync_all()).with_context(doing)?;
-    let signal = cluster.join("recovery.signal");
-    fs::write(&signal, "").with_context(|| format!("writing {}", signal.display()))?;
-    home.own(&signal)?;
-    home.complete()?;
-    Ok((manifest, settings))
-}
-
-/// Formats the settings of the recovery, for which all of the log is in `pg_wal` already.
-///
-/// The cluster begins a new timeline, so that its log is never confused with that of the original. It accepts no
-/// connections meanwhile: one that does counts as started.
-fn format_recovery(until: Option<DateTime<Utc>>) -> String {
-    let target = until.map_or_else(String::new, |until| {
-        format!("recovery_target_time = '{}'\n", until.format("%Y-%m-%d %H:%M:%S%.6f+00"))
-    });
-    format!("\nhot_standby = 'off'\nrestore_command = 'exit 1'\nrecovery_target_action = 'promote'\n{target}")
-}
-
-fn explain_recovery(error: anyhow::Error, until: Option<DateTime<Utc>>) -> anyhow::Error {
-    match until {
-        Some(until) if format!("{error:#}").contains(TARGET_NOT_REACHED) => anyhow::anyhow!(
-            "the archive has no transaction after {}: restore without --until to recover all of it",
-            format_microseconds(until)
-        ),
-        _ => error.context("recovering the database"),
-    }
+    Ok(Restored { manifest: unpacked.manifest, users })
 }

@@ -3,13 +3,13 @@
 use std::fs;
 use std::path::Path;
 
+use data_folder::testing::TestFolder;
 use desk::TemplateChange;
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
 use crate::problem::Problem;
-use crate::test_folder::TestFolder;
 
 fn problems(changes: &str) -> Vec<String> {
     Catalogue::parse(changes).expect_err("a problem").into_iter().map(|problem| problem.to_string()).collect()

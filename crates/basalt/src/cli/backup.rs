@@ -6,11 +6,13 @@ use std::path::PathBuf;
 use anyhow::Context;
 use chrono::{DateTime, Utc};
 use clap::{Args, Subcommand};
+use embedded_postgres::backup::{Manifest, RestoreRequest};
+use foundation::time::format_microseconds;
 use platform::clock::{Clock, SystemClock};
 use serde_json::json;
 
 use super::process::build_runtime;
-use crate::backup::{self, RestoreRequest};
+use crate::backup;
 use crate::config_file::LogFormat;
 use crate::logging;
 use crate::plural::format_count;
@@ -96,7 +98,7 @@ pub(super) fn run(arguments: &BackupArguments) -> anyhow::Result<()> {
     logging::start("warn", LogFormat::Text, None)?;
     if let Some(BackupAction::Verify { file, json }) = &arguments.action {
         let manifest = backup::verify(file)?;
-        return report(*json, &manifest, || format!("{} is complete: {}.", file.display(), manifest.describe()));
+        return report(*json, &manifest, || format!("{} is complete: {}.", file.display(), describe(&manifest)));
     }
     let project = Project::load(&arguments.project)?;
     let time = SystemClock.now().format("%Y%m%dT%H%M%SZ");
@@ -107,15 +109,27 @@ pub(super) fn run(arguments: &BackupArguments) -> anyhow::Result<()> {
         format!(
             "Wrote and verified {}: {}. It contains keys and password hashes: keep it safe.",
             file.display(),
-            manifest.describe()
+            describe(&manifest)
         )
     };
     report(arguments.json, &manifest, text)
 }
 
-fn report(is_json: bool, manifest: &backup::Manifest, text: impl Fn() -> String) -> anyhow::Result<()> {
+fn report(is_json: bool, manifest: &Manifest, text: impl Fn() -> String) -> anyhow::Result<()> {
     let text = if is_json { manifest.to_json(true).to_string() } else { text() };
     Ok(writeln!(std::io::stdout(), "{text}")?)
+}
+
+/// Describes a backup in one sentence.
+fn describe(manifest: &Manifest) -> String {
+    format!(
+        "{} with {} MB of PostgreSQL {}, {}, complete up to {}",
+        format_count(manifest.file_count(), "file"),
+        manifest.bytes().div_ceil(1_000_000),
+        manifest.postgres_major,
+        format_count(manifest.users, "user"),
+        format_microseconds(manifest.ended_at)
+    )
 }
 
 /// Restores a backup.
@@ -133,7 +147,7 @@ pub(super) fn run_restore(arguments: RestoreArguments) -> anyhow::Result<()> {
         "Restored {} into {}; the backup has {}.\nStart the server with: basalt serve --data {}",
         format_count(restored.users, "user"),
         project.data.display(),
-        restored.manifest.describe(),
+        describe(&restored.manifest),
         project.data.display()
     );
     Ok(writeln!(std::io::stdout(), "{text}")?)

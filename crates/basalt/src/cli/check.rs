@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
+use embedded_postgres::EmbeddedPostgres;
 use gateway::Service;
 use gotrue_rs::config::{Config, Notice, NoticeLevel};
 use gotrue_rs::ports::mail::template::MailTemplates;
@@ -17,7 +18,6 @@ use super::check_space::StoredFiles;
 use super::process::build_runtime;
 use crate::config_file::{LogFormat, list_keys, replace_setting_names};
 use crate::database_source::find_binaries;
-use crate::embedded_postgres::EmbeddedPostgres;
 use crate::problem::Problem;
 use crate::profiles::has_development_pages;
 use crate::project::{Project, ProjectArguments};

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
+use data_folder::DataFolder;
+use embedded_postgres::TcpPort;
 use foundation::secret::Secret;
 use gotrue_rs::config::DatabaseSettings;
 use platform::clock::{Clock, SystemClock};
@@ -17,9 +19,7 @@ use crate::anonymise::{
     Anonymisation, AnonymisationArguments, AnonymisationSummary, anonymise_database, count_other_clients,
 };
 use crate::config_file::LogFormat;
-use crate::data_folder::DataFolder;
 use crate::database_source::{DatabaseOptions, find_database};
-use crate::embedded_postgres::TcpPort;
 use crate::plural::format_count;
 use crate::project::{Project, ProjectArguments};
 use crate::{api_keys, database, logging};

@@ -6,6 +6,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, bail, ensure};
 use clap::Args;
+use embedded_postgres::EmbeddedPostgres;
 use foundation::secret::Secret;
 use gotrue_rs::config::DatabaseSettings;
 use platform::store::acquire_connection;
@@ -17,7 +18,6 @@ use serde_json::json;
 use super::process::build_runtime;
 use crate::config_file::LogFormat;
 use crate::confirmation::confirm;
-use crate::embedded_postgres::EmbeddedPostgres;
 use crate::project::{Project, ProjectArguments};
 use crate::project_database::{ProjectDatabase, read_settings};
 use crate::project_schema::SchemaFiles;

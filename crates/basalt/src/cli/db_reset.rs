@@ -6,6 +6,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::Args;
+use data_folder::DataFolder;
+use embedded_postgres::EmbeddedPostgres;
 use foundation::secret::Secret;
 use gotrue_rs::config::{Config, DatabaseSettings};
 use platform::store::migrate::AppliedFiles;
@@ -14,8 +16,6 @@ use sqlx::{AssertSqlSafe, PgPool};
 use super::process::build_runtime;
 use crate::config_file::LogFormat;
 use crate::confirmation::confirm;
-use crate::data_folder::DataFolder;
-use crate::embedded_postgres::EmbeddedPostgres;
 use crate::plural::format_count;
 use crate::project::{Project, ProjectArguments};
 use crate::project_database::{ProjectDatabase, read_settings};

@@ -5,6 +5,8 @@ use std::io::Write;
 
 use anyhow::{Context, anyhow, bail};
 use clap::{Args, Subcommand, ValueEnum};
+use data_folder::DataFolder;
+use embedded_postgres::TcpPort;
 use gotrue_rs::config::DatabaseSettings;
 use gotrue_rules::domain::policy::HooksPolicy;
 use postgrest_rs::execute::connect;
@@ -13,9 +15,7 @@ use postgrest_rs::types::{TypeOptions, generate_typescript, list_schemas};
 use super::process::build_runtime;
 use crate::announce::RunningServer;
 use crate::config_file::LogFormat;
-use crate::data_folder::DataFolder;
 use crate::database_source::{DatabaseOptions, DatabaseSource, find_database, migrate_embedded};
-use crate::embedded_postgres::TcpPort;
 use crate::project::{Project, ProjectArguments};
 use crate::{logging, project_schema};
 

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
+use data_folder::DataFolder;
 use flows::FlowError;
 use flows::format::Profile;
 use flows::replay::{
@@ -21,7 +22,6 @@ use serde_json::{Map, Value};
 use super::process::build_runtime;
 use super::replay_project::{ReplayProject, ReplayServer};
 use crate::config_file::LogFormat;
-use crate::data_folder::DataFolder;
 use crate::logging;
 use crate::serve::generate_test_signing_key;
 

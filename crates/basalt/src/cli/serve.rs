@@ -4,10 +4,10 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use clap::Args;
+use embedded_postgres::TcpPort;
 use gotrue_rs::config::load_telemetry;
 
 use super::process::build_runtime;
-use crate::embedded_postgres::TcpPort;
 use crate::logging;
 use crate::otlp::OtlpExporter;
 use crate::project::{Project, ProjectArguments};

@@ -6,11 +6,11 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
+use data_folder::is_in_use;
 use serde_json::Value;
 
 use crate::announce::{Announcement, CliVariable, RunningServer};
 use crate::api_keys::{self, ApiKeys};
-use crate::data_folder;
 use crate::project::{Project, ProjectArguments};
 use crate::serve::desk::find_desk_url;
 use crate::served_apis::ServedApis;
@@ -102,7 +102,7 @@ pub(crate) fn run(arguments: &StatusArguments) -> anyhow::Result<ExitCode> {
         None => {
             let state = match &running {
                 Some(_) => "Basalt is running.",
-                None if data_folder::is_in_use(&project.data) => "Basalt is starting or stopping. Once it runs:",
+                None if is_in_use(&project.data) => "Basalt is starting or stopping. Once it runs:",
                 None => "Basalt is not running. Once it is:",
             };
             writeln!(out, "{}", announcement.to_text(state))?;

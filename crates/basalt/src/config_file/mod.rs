@@ -40,7 +40,6 @@ use gotrue_rs::config::Notice;
 use messages::MessageSender;
 use url::Url;
 
-pub(crate) use archive::ArchiveSettings;
 pub(crate) use basalt::{BasaltSettings, LogFormat};
 pub(crate) use inventory::{FileKey, KeyEffect, list_keys};
 #[cfg(test)]

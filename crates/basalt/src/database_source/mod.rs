@@ -6,6 +6,10 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use anyhow::bail;
+use data_folder::DataFolder;
+use embedded_postgres::{
+    BinarySearch, ConnectionAddress, EmbeddedOptions, EmbeddedPostgres, PreparedClusters, TcpPort, WalSegments,
+};
 use foundation::secret::Secret;
 use gotrue_rs::config::{Config, DatabaseSettings};
 use gotrue_rs::store::migrate;
@@ -14,11 +18,7 @@ use platform::store::migrate::list_needed_extensions;
 use tokio::runtime::Handle;
 
 use self::schemas::{ROLE, create_roles, create_template, migrate_schemas, set_superuser_password};
-use crate::data_folder::DataFolder;
 use crate::database;
-use crate::embedded_postgres::{
-    BinarySearch, ConnectionAddress, EmbeddedOptions, EmbeddedPostgres, PreparedClusters, TcpPort, WalSegments,
-};
 use crate::project::Project;
 use crate::project_schema::{self, SchemaFiles};
 use http_edge::ShutdownSignal;

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::fmt::Debug;
 
 use anyhow::{Context, bail};
+use embedded_postgres::database_copy::{self, CatalogObject};
 use sqlx::PgConnection;
 
-use super::store::{self, CatalogObject};
 use crate::plural::format_count;
 use crate::progress::progress_bar;
 
@@ -42,14 +42,14 @@ impl Comparison {
         new: &mut PgConnection,
     ) -> anyhow::Result<ContentSummary> {
         let mut differences = Vec::new();
-        let roles = [store::list_role_statements(old).await?, store::list_role_statements(new).await?];
-        let [old_roles, new_roles] = roles.each_ref().map(|listed| store::without_passwords(&listed.roles));
+        let roles = [database_copy::list_role_statements(old).await?, database_copy::list_role_statements(new).await?];
+        let [old_roles, new_roles] = roles.each_ref().map(|listed| database_copy::without_passwords(&listed.roles));
         add_differences("role", old_roles, new_roles, &mut differences);
         let [old_settings, new_settings] = roles.map(|listed| listed.settings);
         add_differences("setting", old_settings, new_settings, &mut differences);
-        let (in_old, in_new) = (store::list_objects(old).await?, store::list_objects(new).await?);
+        let (in_old, in_new) = (database_copy::list_objects(old).await?, database_copy::list_objects(new).await?);
         add_differences("object", self.select(in_old), self.select(in_new), &mut differences);
-        let sequences = [store::list_sequences(old).await?, store::list_sequences(new).await?];
+        let sequences = [database_copy::list_sequences(old).await?, database_copy::list_sequences(new).await?];
         let [in_old, in_new] =
             sequences.map(|list| list.into_iter().map(|item| (item.name, item.last_value, item.is_called)));
         add_differences("sequence", in_old, in_new, &mut differences);
@@ -78,14 +78,14 @@ async fn compare_rows(
     new: &mut PgConnection,
     differences: &mut Vec<String>,
 ) -> anyhow::Result<ContentSummary> {
-    let tables = store::list_tables(old).await.context("listing the tables")?;
+    let tables = database_copy::list_tables(old).await.context("listing the tables")?;
     eprintln!("Comparing {} …", format_count(tables.len(), "table"));
     let bar = progress_bar(tables.len() as u64, false);
     let mut rows = 0;
     for table in &tables {
         bar.set_message(table.name.clone());
         let doing = || format!("comparing {}", table.name);
-        let (in_old, in_new) = tokio::join!(store::sum_rows(old, table), store::sum_rows(new, table));
+        let (in_old, in_new) = tokio::join!(database_copy::sum_rows(old, table), database_copy::sum_rows(new, table));
         let (in_old, in_new) = (in_old.with_context(doing)?, in_new.with_context(doing)?);
         if in_old != in_new {
             let text = format!("{} has {} and had {}", table.name, format_count(in_new.rows, "row"), in_old.rows);

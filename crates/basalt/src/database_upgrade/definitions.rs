@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use anyhow::Context;
+use embedded_postgres::database_copy::{self, CatalogObject};
 
 use super::session::UpgradeSession;
-use super::store::{self, CatalogObject};
 use crate::project::Project;
 use crate::project_schema;
 
@@ -39,7 +39,7 @@ pub(super) async fn define_objects(
     let definitions: Vec<String> = wanted.difference(&created).filter_map(find_index_definition).collect();
     for definition in definitions {
         // An index of a table that does not exist is one more difference.
-        let _ = store::run_statements(&mut new.connection, &[definition]).await;
+        let _ = database_copy::run_statements(&mut new.connection, &[definition]).await;
     }
     let created = list(new).await?;
     let is_ready = |object: &CatalogObject| created.contains(object) && can_copy_beside(object);
@@ -56,7 +56,8 @@ fn can_copy_beside(object: &CatalogObject) -> bool {
 }
 
 async fn list(session: &mut UpgradeSession) -> anyhow::Result<BTreeSet<CatalogObject>> {
-    let objects = store::list_objects(&mut session.connection).await.context("listing the objects of the database")?;
+    let objects =
+        database_copy::list_objects(&mut session.connection).await.context("listing the objects of the database")?;
     Ok(objects.into_iter().collect())
 }
 

@@ -6,17 +6,16 @@
 mod contents;
 mod definitions;
 mod session;
-mod store;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
+use data_folder::DataFolder;
+use embedded_postgres::{ClusterUpgrade, EmbeddedPostgres, NewServer, PlannedUpgrade, database_copy};
 use platform::store::migrate::read_project_versions;
 
-use crate::data_folder::DataFolder;
 use crate::database_source::find_binaries;
-use crate::embedded_postgres::{ClusterUpgrade, EmbeddedPostgres, NewServer, PlannedUpgrade};
 use crate::plural::format_count;
 use crate::progress::progress_bar;
 use crate::project::Project;
@@ -101,7 +100,7 @@ async fn copy_from(
     clusters: &Arc<ClusterUpgrade>,
     old: &mut UpgradeSession,
 ) -> anyhow::Result<ContentSummary> {
-    let others = store::list_other_databases(&mut old.connection).await.context("listing the databases")?;
+    let others = database_copy::list_other_databases(&mut old.connection).await.context("listing the databases")?;
     if !others.is_empty() {
         bail!(
             "the cluster has databases that Basalt did not create and this command does not copy: {}. Copy them with pg_dump \
@@ -111,9 +110,10 @@ async fn copy_from(
     }
     // As a server of this version does at its start; the old database remains usable for both.
     old.migrate().await?;
-    store::prepare_session(&mut old.connection).await?;
+    database_copy::prepare_session(&mut old.connection).await?;
     let versions = read_project_versions(&mut old.connection).await.context("reading the project's migrations")?;
-    let snapshot = store::begin_snapshot(&mut old.connection).await.context("beginning to read the old database")?;
+    let snapshot =
+        database_copy::begin_snapshot(&mut old.connection).await.context("beginning to read the old database")?;
     let mut source = OldDatabase { session: old, snapshot, versions };
     let start = |server: NewServer| {
         let clusters = Arc::clone(clusters);
@@ -126,7 +126,7 @@ async fn copy_from(
     let flushing = Arc::clone(clusters);
     run_blocking(move || flushing.flush()).await?;
     let mut new = start(NewServer::Usual).await?;
-    store::prepare_session(&mut new.connection).await?;
+    database_copy::prepare_session(&mut new.connection).await?;
     let compared = comparison.compare(&mut source.session.connection, &mut new.connection).await;
     new.close().await?;
     let flushing = Arc::clone(clusters);
@@ -142,8 +142,8 @@ async fn fill(
     new: &mut UpgradeSession,
 ) -> anyhow::Result<Comparison> {
     let OldDatabase { session: old, snapshot, versions } = source;
-    store::prepare_session(&mut new.connection).await?;
-    let missing = store::list_missing_extensions(&mut old.connection, &mut new.connection).await?;
+    database_copy::prepare_session(&mut new.connection).await?;
+    let missing = database_copy::list_missing_extensions(&mut old.connection, &mut new.connection).await?;
     if !missing.is_empty() {
         bail!(
             "the new PostgreSQL does not have the extensions {}: install them, name another PostgreSQL with PG_BIN_DIR, or \
@@ -151,8 +151,8 @@ async fn fill(
             missing.join(", ")
         );
     }
-    let statements = store::list_role_statements(&mut old.connection).await.context("reading the roles")?;
-    store::run_statements(&mut new.connection, &statements.roles).await.context("creating the roles")?;
+    let statements = database_copy::list_role_statements(&mut old.connection).await.context("reading the roles")?;
+    database_copy::run_statements(&mut new.connection, &statements.roles).await.context("creating the roles")?;
     let others = define_objects(project, versions.as_deref(), old, new).await?;
     let comparison = if others.is_empty() {
         copy_rows(old, new).await?;
@@ -166,27 +166,29 @@ async fn fill(
         new.copy_by_tools(old, snapshot, &tools).await?;
         Comparison::Names
     };
-    store::run_statements(&mut new.connection, &statements.settings).await.context("copying settings of roles")?;
-    store::analyze_and_flush(&mut new.connection).await.context("collecting statistics")?;
+    database_copy::run_statements(&mut new.connection, &statements.settings)
+        .await
+        .context("copying settings of roles")?;
+    database_copy::analyze_and_flush(&mut new.connection).await.context("collecting statistics")?;
     Ok(comparison)
 }
 
 /// Copies the rows of all tables, in one transaction.
 async fn copy_rows(old: &mut UpgradeSession, new: &mut UpgradeSession) -> anyhow::Result<()> {
-    let tables = store::list_tables(&mut old.connection).await.context("listing the tables")?;
+    let tables = database_copy::list_tables(&mut old.connection).await.context("listing the tables")?;
     let bytes = tables.iter().map(|table| table.bytes).sum();
     eprintln!("Copying {} ({} MB) …", format_count(tables.len(), "table"), bytes >> 20);
-    store::begin_load(&mut new.connection).await?;
-    store::truncate(&mut new.connection, &tables).await.context("emptying the new tables")?;
+    database_copy::begin_load(&mut new.connection).await?;
+    database_copy::truncate(&mut new.connection, &tables).await.context("emptying the new tables")?;
     let bar = progress_bar(bytes, true);
     for table in &tables {
         bar.set_message(table.name.clone());
-        let copied = store::copy_rows(&mut old.connection, &mut new.connection, table).await;
+        let copied = database_copy::copy_rows(&mut old.connection, &mut new.connection, table).await;
         copied.with_context(|| format!("copying {}", table.name))?;
         bar.inc(table.bytes);
     }
     bar.finish_and_clear();
-    let sequences = store::list_sequences(&mut old.connection).await.context("reading sequences")?;
-    store::set_sequences(&mut new.connection, &sequences).await.context("setting sequences")?;
-    store::commit(&mut new.connection).await.context("committing the rows")
+    let sequences = database_copy::list_sequences(&mut old.connection).await.context("reading sequences")?;
+    database_copy::set_sequences(&mut new.connection, &sequences).await.context("setting sequences")?;
+    database_copy::commit(&mut new.connection).await.context("committing the rows")
 }

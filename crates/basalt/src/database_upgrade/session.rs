@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use anyhow::Context;
+use embedded_postgres::database_copy;
+use embedded_postgres::{DumpTools, EmbeddedPostgres};
 use foundation::secret::Secret;
 use gotrue_rs::config::DatabaseSettings;
 use platform::store::acquire_connection;
 use sqlx::{Connection, PgConnection};
 
-use super::store;
 use crate::database;
 use crate::database_source::migrate_embedded;
 use crate::database_source::schemas::recreate_database;
-use crate::embedded_postgres::{DumpTools, EmbeddedPostgres};
 
 /// A server, which ends when this is dropped.
 pub(super) struct UpgradeSession {
@@ -41,7 +41,7 @@ impl UpgradeSession {
     pub(super) async fn recreate_database(&mut self) -> anyhow::Result<()> {
         recreate_database(&self.url()).await?;
         self.connection = connect(&self.server).await?;
-        Ok(store::prepare_session(&mut self.connection).await?)
+        Ok(database_copy::prepare_session(&mut self.connection).await?)
     }
 
     /// Copies a snapshot of another server to the empty database with PostgreSQL's programs.

@@ -1,7 +1,8 @@
 //! The archive of the write-ahead log, while a server runs.
 
-use crate::backup::{self, WalArchive};
-use crate::config_file::ArchiveSettings;
+use embedded_postgres::backup::{WalArchive, end_archiving};
+
+use crate::backup::connect;
 use crate::database_source::DatabaseSource;
 use crate::project::Project;
 
@@ -24,9 +25,8 @@ pub(super) async fn start_archive(
         return Ok(None);
     }
     let Some(settings) = settings else {
-        return backup::end_archiving(&source.operator_url()).await.map(|()| None);
+        return end_archiving(connect(&source.operator_url())?).await.map(|()| None);
     };
     let folder = project.layout.folder.join(&settings.folder);
-    let settings = ArchiveSettings { folder, interval: settings.interval };
-    WalArchive::start(&settings, &source.operator_url()).await.map(Some)
+    WalArchive::start(folder, settings.interval, connect(&source.operator_url())?).await.map(Some)
 }

@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use anyhow::Context;
+use data_folder::DataFolder;
 use http_edge::TlsCertificate;
 use platform::clock::{Clock, SystemClock};
 use platform::entropy::Entropy;
@@ -13,7 +14,6 @@ use super::configure::Addresses;
 use super::options::ServeOptions;
 use super::tls;
 use crate::api_keys::{self, ApiKeys};
-use crate::data_folder::DataFolder;
 use crate::project::Project;
 
 /// The listener of a server, and what clients know about it.

@@ -1,7 +1,8 @@
 //! The options of `basalt serve`.
 
+use embedded_postgres::TcpPort;
+
 use crate::database_source::DatabaseOptions;
-use crate::embedded_postgres::TcpPort;
 
 /// Options of the command line that supplement the configuration.
 #[derive(Debug, Clone)]

@@ -192,7 +192,7 @@ pub(super) fn build_settings(inputs: &StorageInputs<'_>) -> anyhow::Result<Stora
 pub(super) fn create_folder(folder: &Path) -> anyhow::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true).mode(0o700).create(folder).context("creating the folder of stored files")?;
-    crate::data_folder::restrict_permissions(folder, 0o700)
+    data_folder::restrict_permissions(folder, 0o700)
 }
 
 /// The buckets of a project.

@@ -1,5 +1,6 @@
 //! The template of the databases of worlds, and their addresses.
 
+use embedded_postgres::EmbeddedPostgres;
 use foundation::database_url::{find_database, with_database};
 use foundation::secret::Secret;
 use gotrue_rs::config::DatabaseSettings;
@@ -11,7 +12,6 @@ use crate::database_source::DatabaseSource;
 use crate::database_source::schemas::{
     EMBEDDED_DEFAULT, ROLE, TEMPLATE, build_administrator, create_indexes, create_template, migrate_schemas, name,
 };
-use crate::embedded_postgres::EmbeddedPostgres;
 use crate::project::Project;
 use crate::project_schema::{self, ProjectReport, SchemaFiles};
 

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use axum::extract::Request;
+use data_folder::DataFolder;
 use foundation::secret::Secret;
 use futures::FutureExt;
 use gotrue_rs::config::Config;
@@ -42,7 +43,6 @@ use super::{Announced, Backends, Endpoint, ServeOptions, Server, build_database_
 use crate::announce::TestAccess;
 use crate::api_keys::{self, ApiKeys, LiveApiKeys};
 use crate::app::SharedPorts;
-use crate::data_folder::DataFolder;
 use crate::database;
 use crate::database_source::{DatabaseSource, find_database};
 use crate::dev::OpenMailboxPorts;

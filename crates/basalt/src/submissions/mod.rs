@@ -19,10 +19,10 @@ pub(crate) use arguments::{
     SubmissionDeleteArguments, SubmissionExportArguments, SubmissionListArguments, SubmissionOutputArguments,
     SubmissionSearchArguments, SubmissionShowArguments,
 };
+use data_folder::PrivateFile;
 
 use crate::catalogue::Catalogue;
 use crate::plural::format_count;
-use crate::private_file::PrivateFile;
 use crate::users::UserDatabase;
 use text::{format_details, format_entry};
 

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use axum::body::{Body, Bytes};
+use data_folder::DataFolder;
+use embedded_postgres::TcpPort;
 use foundation::email::Email;
 use foundation::secret::Secret;
 use gotrue_rs::app::EmailDelivery;
@@ -25,9 +27,7 @@ use uuid::Uuid;
 use super::arguments::DatabaseArguments;
 use crate::announce::RunningServer;
 use crate::api_keys;
-use crate::data_folder::DataFolder;
 use crate::database_source::{DatabaseOptions, DatabaseSource, find_database};
-use crate::embedded_postgres::TcpPort;
 use crate::project::Project;
 use crate::{app, database, profiles};
 

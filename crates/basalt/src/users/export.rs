@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io::{BufWriter, Write};
 
 use anyhow::bail;
+use data_folder::PrivateFile;
 use gotrue_rs::store::bulk::{self, ExportedColumn};
 use platform::store::Connection;
 use serde_json::Value;
@@ -13,7 +14,6 @@ use super::arguments::ExportArguments;
 use super::database::UserDatabase;
 use crate::anonymise::{self, Anonymisation, RowRules};
 use crate::plural::format_count;
-use crate::private_file::PrivateFile;
 use crate::progress::progress_bar;
 
 /// Accounts per statement.

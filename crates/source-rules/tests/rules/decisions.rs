@@ -144,6 +144,8 @@ fn sources() -> Vec<(String, String)> {
         "crates/desk",
         "crates/provider-simulator",
         "crates/basalt",
+        "crates/data-folder",
+        "crates/embedded-postgres",
         "crates/http-edge",
     ];
     let folders = crates.map(|name| format!("{name}/src"));
