@@ -1,7 +1,7 @@
 //! Basalt: one binary with the auth API, the functions and the shop, and an embedded PostgreSQL.
 
 mod announce;
-mod anonymise;
+mod anonymisation_options;
 mod api_keys;
 mod app;
 mod assets;

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::time::Duration;
 
+use anonymisation::{AnonymisationSummary, anonymise_database, count_other_clients};
 use anyhow::{Context, bail};
 use clap::Args;
 use data_folder::DataFolder;
@@ -15,12 +16,11 @@ use platform::store::acquire_connection;
 use sqlx::PgConnection;
 
 use super::process::build_runtime;
-use crate::anonymise::{
-    Anonymisation, AnonymisationArguments, AnonymisationSummary, anonymise_database, count_other_clients,
-};
+use crate::anonymisation_options::{AnonymisationArguments, PreparedAnonymisation};
 use crate::config_file::LogFormat;
 use crate::database_source::{DatabaseOptions, find_database};
 use crate::plural::format_count;
+use crate::progress::progress_bar;
 use crate::project::{Project, ProjectArguments};
 use crate::{api_keys, database, logging};
 
@@ -68,10 +68,10 @@ pub(super) fn run(arguments: &AnonymiseArguments) -> anyhow::Result<()> {
     }
     logging::start("warn", LogFormat::Text, None)?;
     let summary = build_runtime()?.block_on(async {
-        let anonymisation = Anonymisation::prepare(&arguments.anonymisation).await?;
+        let prepared = PreparedAnonymisation::prepare(&arguments.anonymisation).await?;
         match &arguments.database_url {
-            Some(url) => anonymise_at(url, anonymisation, arguments.force).await,
-            None => Box::pin(anonymise_embedded(anonymisation, arguments)).await,
+            Some(url) => anonymise_at(url, prepared, arguments.force).await,
+            None => Box::pin(anonymise_embedded(prepared, arguments)).await,
         }
     })?;
     print_summary(&summary, arguments)
@@ -79,7 +79,7 @@ pub(super) fn run(arguments: &AnonymiseArguments) -> anyhow::Result<()> {
 
 /// Starts the embedded database, and stops it afterwards.
 async fn anonymise_embedded(
-    anonymisation: Anonymisation,
+    prepared: PreparedAnonymisation,
     arguments: &AnonymiseArguments,
 ) -> anyhow::Result<AnonymisationSummary> {
     let project = Project::load(&arguments.project)?;
@@ -96,7 +96,7 @@ async fn anonymise_embedded(
     let outcome = match source.open(&mut config, None).await {
         Ok(pool) => {
             pool.close().await;
-            anonymise_at(&source.operator_url(), anonymisation, arguments.force).await
+            anonymise_at(&source.operator_url(), prepared, arguments.force).await
         }
         Err(error) => Err(error),
     };
@@ -107,7 +107,7 @@ async fn anonymise_embedded(
 /// Anonymises the database of a URL.
 async fn anonymise_at(
     url: &str,
-    mut anonymisation: Anonymisation,
+    mut prepared: PreparedAnonymisation,
     is_forced: bool,
 ) -> anyhow::Result<AnonymisationSummary> {
     let settings = DatabaseSettings { url: Secret::from(url), ..DatabaseSettings::default() };
@@ -120,10 +120,10 @@ async fn anonymise_at(
              although they may write at the same time"
         );
     }
-    if let Some(seed) = &anonymisation.new_seed {
+    if let Some(seed) = &prepared.new_seed {
         eprintln!("The seed is {seed}: --seed continues with it, or makes the same pseudonyms again.");
     }
-    let summary = anonymise_database(&mut connection, &mut anonymisation).await;
+    let summary = anonymise_database(&mut connection, &mut prepared.anonymisation, &progress_bar(0, false)).await;
     // The connection may be in a transaction that failed.
     drop(connection.close().await);
     pool.close().await;

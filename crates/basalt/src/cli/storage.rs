@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use anonymisation::AnonymisedObjects;
 use anyhow::{Context, bail};
 use chrono::TimeDelta;
 use clap::{Args, Subcommand};
@@ -18,7 +19,7 @@ use storage_rs::sweep::{self, Report};
 
 use super::process::build_runtime;
 use crate::announce::RunningServer;
-use crate::anonymise::{Anonymisation, AnonymisationArguments, AnonymisedObjects};
+use crate::anonymisation_options::{AnonymisationArguments, PreparedAnonymisation};
 use crate::config_file::LogFormat;
 use crate::confirmation::confirm;
 use crate::plural::format_count;
@@ -173,7 +174,7 @@ fn run_anonymise(arguments: AnonymiseArguments) -> anyhow::Result<ExitCode> {
         keep: arguments.keep,
     };
     let done = build_runtime()?.block_on(async {
-        let anonymisation = Anonymisation::prepare(&options).await?;
+        let prepared = PreparedAnonymisation::prepare(&options).await?;
         let storage = open_store(&arguments.project)?;
         let survey = anonymise::survey(&storage).await.map_err(|error| describe(&error));
         let Survey { database, objects } = survey.context("counting the objects")?;
@@ -182,10 +183,10 @@ fn run_anonymise(arguments: AnonymiseArguments) -> anyhow::Result<ExitCode> {
         let question =
             "Is this a copy, and shall the names, the metadata and the content of its objects be replaced for good?";
         confirm(arguments.yes, question, "nothing was changed")?;
-        if let Some(seed) = &anonymisation.new_seed {
+        if let Some(seed) = &prepared.new_seed {
             eprintln!("The seed is {seed}: --seed continues with it, or makes the same pseudonyms again.");
         }
-        let rules = AnonymisedObjects { anonymisation: &anonymisation, keeps_names: arguments.keep_names };
+        let rules = AnonymisedObjects { anonymisation: &prepared.anonymisation, keeps_names: arguments.keep_names };
         let reported = Mutex::new(Instant::now());
         let report = |done: &Anonymised| report_progress(&reported, done, objects);
         let done = anonymise::anonymise(&storage, &rules, &report).await;

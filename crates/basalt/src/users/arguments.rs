@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::anonymise::AnonymisationArguments;
+use crate::anonymisation_options::AnonymisationArguments;
 use crate::project::ProjectArguments;
 
 /// The database of the accounts.

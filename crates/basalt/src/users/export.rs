@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io::{BufWriter, Write};
 
+use anonymisation::{Anonymisation, RowRules};
 use anyhow::bail;
 use data_folder::PrivateFile;
 use gotrue_rs::store::bulk::{self, ExportedColumn};
@@ -12,7 +13,7 @@ use uuid::Uuid;
 
 use super::arguments::ExportArguments;
 use super::database::UserDatabase;
-use crate::anonymise::{self, Anonymisation, RowRules};
+use crate::anonymisation_options::PreparedAnonymisation;
 use crate::plural::format_count;
 use crate::progress::progress_bar;
 
@@ -48,11 +49,11 @@ async fn prepare_anonymisation(arguments: &ExportArguments) -> anyhow::Result<Op
         }
         return Ok(None);
     }
-    let anonymisation = Anonymisation::prepare(&arguments.anonymisation).await?;
-    if let Some(seed) = &anonymisation.new_seed {
+    let prepared = PreparedAnonymisation::prepare(&arguments.anonymisation).await?;
+    if let Some(seed) = &prepared.new_seed {
         eprintln!("The seed is {seed}: --seed makes the same pseudonyms again.");
     }
-    Ok(Some(anonymisation))
+    Ok(Some(prepared.anonymisation))
 }
 
 /// Refuses an export that would lack rows, and an anonymised one that would keep values without a rule.
@@ -67,7 +68,7 @@ fn check_columns(columns: &[ExportedColumn], is_anonymised: bool) -> anyhow::Res
             hidden.join(", ")
         );
     }
-    let has_rule = |column: &&ExportedColumn| anonymise::has_rule(&column.table, &column.name, &column.type_name);
+    let has_rule = |column: &&ExportedColumn| anonymisation::has_rule(&column.table, &column.name, &column.type_name);
     let unknown: Vec<String> = columns
         .iter()
         .filter(|column| is_anonymised && !has_rule(column))

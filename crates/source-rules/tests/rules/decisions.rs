@@ -143,6 +143,7 @@ fn sources() -> Vec<(String, String)> {
         "functions-rs",
         "crates/desk",
         "crates/provider-simulator",
+        "crates/anonymisation",
         "crates/basalt",
         "crates/data-folder",
         "crates/embedded-postgres",

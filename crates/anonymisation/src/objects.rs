@@ -4,7 +4,7 @@ use serde_json::Value;
 use storage_rs::anonymise::ObjectRules;
 use uuid::Uuid;
 
-use super::options::Anonymisation;
+use crate::rows::Anonymisation;
 
 /// The longest ending of a name that stays, in characters.
 const MAX_ENDING: usize = 8;
@@ -12,7 +12,7 @@ const MAX_ENDING: usize = 8;
 const PLACEHOLDER: &str = ".emptyFolderPlaceholder";
 
 /// What becomes of the texts of objects.
-pub(crate) struct AnonymisedObjects<'a> {
+pub struct AnonymisedObjects<'a> {
     /// The pseudonyms.
     pub anonymisation: &'a Anonymisation,
     /// Whether names stay.

@@ -2,22 +2,38 @@
 
 use serde_json::{Map, Value};
 
-use super::metadata::{DocumentRules, is_email};
-use super::pseudonyms::Pseudonyms;
-use super::rules::{ColumnRule, FACTORS, IDENTITIES, USERS};
+use crate::metadata::{DocumentRules, is_email};
+use crate::pseudonyms::Pseudonyms;
+use crate::rules::{ColumnRule, FACTORS, IDENTITIES, USERS};
+
+/// What an anonymised copy is made with.
+pub struct Anonymisation {
+    pub pseudonyms: Pseudonyms,
+    /// Keys of documents whose values are kept.
+    pub kept: Vec<String>,
+    /// The hash of the known password; empty: passwords are removed.
+    pub password_hash: String,
+}
+
+impl Anonymisation {
+    /// Returns the rules for rows.
+    pub fn row_rules(&self) -> RowRules<'_> {
+        RowRules { pseudonyms: &self.pseudonyms, kept: &self.kept, password_hash: &self.password_hash }
+    }
+}
 
 /// What a row's values are replaced with.
-pub(crate) struct RowRules<'a> {
-    pub pseudonyms: &'a Pseudonyms,
+pub struct RowRules<'a> {
+    pub(crate) pseudonyms: &'a Pseudonyms,
     /// Keys of documents whose values are kept.
-    pub kept: &'a [String],
+    pub(crate) kept: &'a [String],
     /// The hash of the known password; empty: passwords are removed.
-    pub password_hash: &'a str,
+    pub(crate) password_hash: &'a str,
 }
 
 impl RowRules<'_> {
     /// Replaces the values of the columns in a row; `owner` is the id of its user.
-    pub(super) fn replace(&self, row: &mut Map<String, Value>, rules: &[(&str, ColumnRule)], owner: &str) {
+    pub(crate) fn replace(&self, row: &mut Map<String, Value>, rules: &[(&str, ColumnRule)], owner: &str) {
         for (column, rule) in rules {
             if let Some(value) = row.get_mut(*column).filter(|value| !value.is_null()) {
                 *value = self.replace_value(*rule, value, owner);
@@ -26,7 +42,7 @@ impl RowRules<'_> {
     }
 
     /// Replaces the values of a line of an export: a user with identities, factors and passkeys.
-    pub(crate) fn replace_line(&self, line: &mut Value) {
+    pub fn replace_line(&self, line: &mut Value) {
         let owner = line["id"].as_str().unwrap_or_default().to_owned();
         let Value::Object(user) = line else { return };
         self.replace(user, USERS, &owner);
@@ -42,7 +58,7 @@ impl RowRules<'_> {
     }
 
     /// A document of a user with this id.
-    pub(super) fn replace_document(&self, document: &Value, owner: &str) -> Value {
+    pub(crate) fn replace_document(&self, document: &Value, owner: &str) -> Value {
         self.replace_value(ColumnRule::Document, document, owner)
     }
 

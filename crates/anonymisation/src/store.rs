@@ -125,7 +125,7 @@ async fn list_table_names(connection: &mut PgConnection, condition: &str) -> Res
 }
 
 /// Counts the other clients that are connected to the database.
-pub(crate) async fn count_other_clients(connection: &mut PgConnection) -> Result<i64> {
+pub async fn count_other_clients(connection: &mut PgConnection) -> Result<i64> {
     let sql = "SELECT count(*)
                FROM pg_stat_activity
                WHERE datname = current_database()

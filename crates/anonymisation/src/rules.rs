@@ -123,7 +123,7 @@ const TABLES: &[(&str, TableRule)] = &[
 ];
 
 /// The columns of `auth.users`.
-pub(super) const USERS: &[(&str, ColumnRule)] = &[
+pub(crate) const USERS: &[(&str, ColumnRule)] = &[
     ("aud", Keep),
     ("role", Keep),
     ("email", Email),
@@ -142,11 +142,11 @@ pub(super) const USERS: &[(&str, ColumnRule)] = &[
 ];
 
 /// The columns of `auth.identities`.
-pub(super) const IDENTITIES: &[(&str, ColumnRule)] =
+pub(crate) const IDENTITIES: &[(&str, ColumnRule)] =
     &[("provider_id", ProviderId), ("identity_data", Document), ("provider", Keep), ("email", Email)];
 
 /// The columns of `auth.mfa_factors`, whose factors of security keys are deleted.
-pub(super) const FACTORS: &[(&str, ColumnRule)] = &[
+pub(crate) const FACTORS: &[(&str, ColumnRule)] = &[
     ("friendly_name", Text),
     ("factor_type", Keep),
     ("status", Keep),
@@ -271,18 +271,18 @@ const HARMLESS_TYPES: &[&str] = &[
 ];
 
 /// Returns what is done with a table; `None` for an unknown one.
-pub(super) fn find_table_rule(name: &str) -> Option<TableRule> {
+pub(crate) fn find_table_rule(name: &str) -> Option<TableRule> {
     TABLES.iter().find(|(table, _)| *table == name).map(|(_, rule)| *rule)
 }
 
 /// Returns what is done with a column; `None` for an unknown one that may hold something of a user.
-pub(super) fn find_column_rule(rules: &[(&str, ColumnRule)], name: &str, type_name: &str) -> Option<ColumnRule> {
+pub(crate) fn find_column_rule(rules: &[(&str, ColumnRule)], name: &str, type_name: &str) -> Option<ColumnRule> {
     let found = rules.iter().find(|(column, _)| *column == name).map(|(_, rule)| *rule);
     found.or_else(|| HARMLESS_TYPES.contains(&type_name).then_some(Keep))
 }
 
 /// Returns whether it is known what is done with a column of a table.
-pub(crate) fn has_rule(table: &str, column: &str, type_name: &str) -> bool {
+pub fn has_rule(table: &str, column: &str, type_name: &str) -> bool {
     match find_table_rule(table) {
         Some(TableRule::Replace(rules)) => find_column_rule(rules, column, type_name).is_some(),
         Some(TableRule::Keep | TableRule::Empty) => true,
@@ -291,6 +291,6 @@ pub(crate) fn has_rule(table: &str, column: &str, type_name: &str) -> bool {
 }
 
 /// Returns the rows of a table that are deleted although others stay, as a condition of SQL.
-pub(super) fn find_deleted_rows(table: &str) -> Option<&'static str> {
+pub(crate) fn find_deleted_rows(table: &str) -> Option<&'static str> {
     (table == "auth.mfa_factors").then_some("factor_type::text IN ('webauthn', 'recovery_code')")
 }

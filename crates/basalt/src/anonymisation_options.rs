@@ -1,13 +1,11 @@
-//! The options of anonymised copies, common to the database and to exports.
+//! The options of anonymised copies, common to databases, exports and stored objects.
 
+use anonymisation::{Anonymisation, Pseudonyms};
 use anyhow::{Context, bail};
 use clap::Args;
 use gotrue_rs::ports::hashing::HashingPool;
 use gotrue_rules::domain::policy::PasswordHash;
 use platform::entropy::Entropy;
-
-use super::pseudonyms::Pseudonyms;
-use super::rows::RowRules;
 
 /// The password of all users of an anonymised copy, unless another is given.
 const KNOWN_PASSWORD: &str = "anonymised-password";
@@ -41,15 +39,13 @@ impl AnonymisationArguments {
 }
 
 /// The options, ready for use.
-pub(crate) struct Anonymisation {
-    pub pseudonyms: Pseudonyms,
+pub(crate) struct PreparedAnonymisation {
+    pub anonymisation: Anonymisation,
     /// The seed, if it was made.
     pub new_seed: Option<String>,
-    kept: Vec<String>,
-    password_hash: String,
 }
 
-impl Anonymisation {
+impl PreparedAnonymisation {
     /// Makes a seed if none is given, and hashes the password.
     pub(crate) async fn prepare(arguments: &AnonymisationArguments) -> anyhow::Result<Self> {
         let entropy = Entropy::from_system();
@@ -68,11 +64,6 @@ impl Anonymisation {
             let salts = Entropy::from_seed(pseudonyms.number("salt", ""));
             pool.hash(&arguments.password, HASH, &salts).await.context("hashing the password")?
         };
-        Ok(Self { pseudonyms, new_seed, kept: arguments.keep.clone(), password_hash })
-    }
-
-    /// Returns the rules for rows.
-    pub(crate) fn row_rules(&self) -> RowRules<'_> {
-        RowRules { pseudonyms: &self.pseudonyms, kept: &self.kept, password_hash: &self.password_hash }
+        Ok(Self { anonymisation: Anonymisation { pseudonyms, kept: arguments.keep.clone(), password_hash }, new_seed })
     }
 }

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use serde_json::{Map, Number, Value};
 use uuid::Uuid;
 
-use super::pseudonyms::Pseudonyms;
+use crate::pseudonyms::Pseudonyms;
 
 /// Keys whose values are kept: they name no user.
 const KEPT: &[&str] = &[

@@ -3,14 +3,14 @@
 use std::collections::HashSet;
 
 use anyhow::{Context, bail};
+use indicatif::ProgressBar;
 use serde_json::Value;
 use sqlx::PgConnection;
 
-use super::options::Anonymisation;
-use super::pseudonyms::Pseudonyms;
-use super::rules::{ColumnRule, TableRule, find_column_rule, find_deleted_rows, find_table_rule};
-use super::store::{self, Column, Selection, Table};
-use crate::progress::progress_bar;
+use crate::pseudonyms::Pseudonyms;
+use crate::rows::Anonymisation;
+use crate::rules::{ColumnRule, TableRule, find_column_rule, find_deleted_rows, find_table_rule};
+use crate::store::{self, Column, Selection, Table};
 
 /// Rows per transaction.
 const PAGE_SIZE: u32 = 500;
@@ -28,7 +28,7 @@ const MAX_PHONE_VARIANTS: u32 = 100;
 
 /// What was done.
 #[derive(Debug, Default)]
-pub(crate) struct AnonymisationSummary {
+pub struct AnonymisationSummary {
     /// The tables with their numbers of replaced and deleted rows.
     pub tables: Vec<(String, u64, u64)>,
     /// Tables of other schemas, which are not changed.
@@ -42,14 +42,15 @@ struct Plan<'a> {
     changed: Vec<(&'a Column, ColumnRule)>,
 }
 
-/// Replaces or deletes the rows of all tables in the schemas `auth` and `basalt`.
+/// Replaces or deletes the rows of all tables in the schemas `auth` and `basalt`; the bar counts the tables.
 ///
 /// # Errors
 /// A table or column has no rule or rows are hidden from the role (nothing is changed then), the seed is not that of an
 /// unfinished run, or a statement failed: what was committed stays, and the same command continues.
-pub(crate) async fn anonymise_database(
+pub async fn anonymise_database(
     connection: &mut PgConnection,
     anonymisation: &mut Anonymisation,
+    bar: &ProgressBar,
 ) -> anyhow::Result<AnonymisationSummary> {
     let tables = store::list_tables(connection).await.context("listing the tables")?;
     if tables.iter().all(|table| table.name != "auth.users") {
@@ -67,7 +68,7 @@ pub(crate) async fn anonymise_database(
     let variant = begin(connection, anonymisation).await?;
     anonymisation.pseudonyms = anonymisation.pseudonyms.with_phone_variant(variant);
     let mut summary = AnonymisationSummary::default();
-    let bar = progress_bar(plans.len() as u64, false);
+    bar.set_length(plans.len() as u64);
     for plan in &plans {
         bar.set_message(plan.table.name.clone());
         let (replaced, deleted) = anonymise_table(connection, plan, anonymisation).await.with_context(|| {

@@ -34,7 +34,7 @@ const MIN_TEXT_LENGTH: usize = 16;
 
 /// Makes pseudonyms with the key of a seed.
 #[derive(Clone)]
-pub(crate) struct Pseudonyms {
+pub struct Pseudonyms {
     key: hmac::Key,
     /// Changes the numbers if two of them have the same pseudonym.
     phone_variant: u32,
@@ -42,7 +42,7 @@ pub(crate) struct Pseudonyms {
 
 impl Pseudonyms {
     /// Derives the key from a seed.
-    pub(crate) fn new(seed: &str) -> Self {
+    pub fn new(seed: &str) -> Self {
         Self { key: hmac::Key::new(hmac::HMAC_SHA256, seed.as_bytes()), phone_variant: 0 }
     }
 
@@ -64,7 +64,7 @@ impl Pseudonyms {
     }
 
     /// Returns a number below 2^64.
-    pub(super) fn number(&self, kind: &str, value: &str) -> u64 {
+    pub fn number(&self, kind: &str, value: &str) -> u64 {
         let digest = self.digest(kind, value);
         digest.iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte))
     }
