@@ -14,7 +14,6 @@ mod confirmation;
 mod content_digest;
 mod data_answer;
 mod database;
-mod database_jobs;
 mod database_source;
 mod database_tls;
 mod database_upgrade;

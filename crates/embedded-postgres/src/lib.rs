@@ -1,5 +1,5 @@
-//! An embedded PostgreSQL: finds its binaries, creates the cluster, runs the server, makes and restores backups, and copies
-//! the database to another release.
+//! An embedded PostgreSQL: finds its binaries, creates the cluster, runs the server, makes and restores backups, copies the
+//! database to another release, and does the work of `pg_cron` and `pg_net` where they are not installed.
 //!
 //! The server is a private child process that listens on a Unix socket, and on a port of 127.0.0.1 if that is wanted. It
 //! ends with this process, even after `kill -9`.
@@ -7,7 +7,8 @@
 //! Its start and stop are not async: the child is tied to the thread that starts it, so a dedicated thread lives as long as
 //! the child.
 //!
-//! Roles, schemas and migrations are the caller's; of the tables, only that of the users is known, which a backup counts.
+//! Roles, schemas and migrations are the caller's. Of the tables, backups count the users, and jobs are read from `cron` and
+//! `net`.
 
 mod account;
 pub mod backup;
@@ -15,6 +16,7 @@ mod binaries;
 mod cluster;
 mod command;
 pub mod database_copy;
+pub mod database_jobs;
 mod dump_tools;
 mod guard;
 mod links;

@@ -24,7 +24,7 @@ use tokio::task::JoinHandle;
 use self::cron::CronJobs;
 use self::missing_table::is_missing_table;
 use self::requests::RequestQueue;
-pub(crate) use self::requests::RequestTargets;
+pub use self::requests::RequestTargets;
 
 /// The channel on which the functions of `cron` and `net` announce work.
 const CHANNEL: &str = "basalt_database_jobs";
@@ -38,7 +38,7 @@ const CLEANUP_INTERVAL: chrono::Duration = chrono::Duration::hours(1);
 const MESSAGE_HOURS: i32 = 72;
 
 /// What the background work needs.
-pub(crate) struct DatabaseJobs {
+pub struct DatabaseJobs {
     /// The URL of a superuser.
     pub url: String,
     /// Sends the requests.
@@ -55,7 +55,7 @@ impl DatabaseJobs {
     /// Starts the work, which ends on shutdown.
     ///
     /// Jobs that are due from now on are run, even if the connection takes its time.
-    pub(crate) fn start(self, closing: ShutdownSignal) -> JoinHandle<()> {
+    pub fn start(self, closing: ShutdownSignal) -> JoinHandle<()> {
         let pool = PgPoolOptions::new().max_connections(CONNECTIONS).min_connections(0).connect_lazy(&self.url);
         let until = self.clock.now();
         http_edge::spawn_task(async move {

@@ -30,7 +30,7 @@ const LOCAL_API_HOSTS: [&str; 3] = ["kong", "host.docker.internal", "api.supabas
 
 /// Where requests of the database may go.
 #[derive(Debug, Clone)]
-pub(crate) struct RequestTargets {
+pub struct RequestTargets {
     /// The server's own URL for clients, and the one by which this machine reaches it.
     pub own: [String; 2],
     /// Whether hosts of the local network may be called, as in development.
