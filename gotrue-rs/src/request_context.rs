@@ -20,7 +20,7 @@ use http_edge::request::forwarded::{X_FORWARDED_HOST, X_FORWARDED_PROTO};
 use platform::entropy::Entropy;
 use platform::explanation::history::History;
 use platform::journal::{Fact, FactCondition, Journal};
-use platform::limits::{self, ClientRequest, CountedAhead, CountedGuess};
+use platform::limits::{self, ClientRequest};
 use platform::request_body::RequestBody;
 use platform::request_info::RequestInfo;
 use platform::store::{self, AdminChange, Connection};
@@ -50,10 +50,6 @@ pub struct RequestContext {
     ///
     /// Guards store them; a handler takes its own as parameters.
     pub(crate) guard_results: Box<GuardResults>,
-    /// The guess that was counted together with the request, where limits are shared with other processes.
-    pub counted_guess: Mutex<Option<CountedGuess>>,
-    /// Events that were counted together with an earlier one, until they are asked for.
-    pub counted_ahead: Mutex<Option<CountedAhead>>,
     /// The deadline and the client of the request, for its hashing of passwords.
     pub hashing_limits: JobLimits,
     /// The steps of the request so far.
@@ -166,8 +162,6 @@ impl RequestContext {
             request,
             body,
             guard_results: Box::default(),
-            counted_guess: Mutex::default(),
-            counted_ahead: Mutex::default(),
             hashing_limits: JobLimits::default(),
             journal,
             response_headers: Arc::default(),

@@ -2,7 +2,6 @@
 //!
 //! The route table assigns limits to routes; `services/limits` builds the error responses.
 
-mod ahead;
 mod counted;
 mod counters;
 mod grants;
@@ -13,12 +12,11 @@ mod pending;
 mod reserved;
 mod shared;
 
-pub use self::ahead::CountedAhead;
 pub use self::counted::{CountedEvent, LimitedRoute};
 pub use self::counters::{QuotaKind, RateLimited, RateLimits};
 pub use self::keys::{ClientRequest, client_ip, find_key};
 pub use self::limit_operation::LimitOperation;
-pub use self::operations::{Counted, CountedGuess, LimitRefusal, count_events, count_events_ahead};
+pub use self::operations::{Counted, LimitRefusal, count_events};
 pub use self::reserved::Reservation;
 pub use self::shared::{
     MalformedReply, Redirection, RedisReply, SharedLimits, StoreError, parse_redirection, parse_reply,

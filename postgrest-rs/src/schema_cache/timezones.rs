@@ -4,9 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use tokio::sync::OnceCell;
-use tokio_postgres::Client;
-
-use super::load::LoadError;
+use tokio_postgres::{Client, Error};
 
 /// The names of time zones that the database knows, shared by all caches of a data API.
 ///
@@ -25,12 +23,12 @@ impl Timezones {
     ///
     /// # Errors
     /// The database refused the query; the next call tries again.
-    pub async fn read(&self, client: &Client) -> Result<(), LoadError> {
+    pub async fn read(&self, client: &Client) -> Result<(), Error> {
         let query = async || {
             let rows = client.query_typed("SELECT name FROM pg_catalog.pg_timezone_names", &[]).await?;
             rows.iter().map(|row| row.try_get(0)).collect()
         };
-        self.0.get_or_try_init(query).await.map(drop).map_err(|error: tokio_postgres::Error| error.into())
+        self.0.get_or_try_init(query).await.map(drop)
     }
 
     /// Whether it is the name of a time zone. No name is, before they were read.

@@ -377,7 +377,7 @@ impl DataApi {
             return Ok(());
         }
         let client = self.connect().await?;
-        cache.timezones.read(&client).await.map_err(|error| error_chain(error.as_ref()))
+        cache.timezones.read(&client).await.map_err(|error| error_chain(&error))
     }
 
     /// Answers a request. The path begins at the root of the API.

@@ -6,8 +6,6 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use foundation::time::Time;
 
-use super::ahead::CountedAhead;
-use super::counted::CountedEvent;
 use super::counters::{RateLimited, RateLimits};
 use super::limit_operation::LimitOperation;
 use super::reserved::Reservation;
@@ -32,36 +30,6 @@ pub struct Counted {
     pub reservations: Vec<Reservation>,
     /// The index of the refused operation, and the reason.
     pub refusal: Option<(usize, LimitRefusal)>,
-}
-
-/// A guess that was counted together with its request, before the handler asks for it.
-///
-/// Dropped without being used, its tokens are returned.
-#[derive(Debug)]
-pub struct CountedGuess {
-    /// The event that counts guesses at the target.
-    pub what: CountedEvent,
-    pub target: String,
-    counted: Option<Counted>,
-}
-
-impl CountedGuess {
-    /// Keeps the result of counting a guess.
-    pub fn new(what: CountedEvent, target: String, counted: Counted) -> Self {
-        Self { what, target, counted: Some(counted) }
-    }
-
-    /// Returns the result; its tokens now count unless they are returned.
-    pub fn into_counted(mut self) -> Option<Counted> {
-        self.counted.take()
-    }
-}
-
-impl Drop for CountedGuess {
-    fn drop(&mut self) {
-        let unused = self.counted.take().into_iter().flat_map(|counted| counted.reservations);
-        unused.for_each(Reservation::refund);
-    }
 }
 
 /// Counts the events in their order, up to the first that is refused.
@@ -102,44 +70,6 @@ pub async fn count_events(
         }
     }
     counted
-}
-
-/// Counts events as [`count_events`], and in the same round trip the events that are asked for `later`.
-///
-/// The later ones are counted after the others were allowed, and only while the store is reachable. None of them may
-/// reserve a token. Grants among them are stored when they are asked for.
-pub async fn count_events_ahead(
-    local: &Arc<RateLimits>,
-    shared: &Arc<SharedLimits>,
-    operations: &[LimitOperation<'_>],
-    later: &[LimitOperation<'_>],
-    now: Time,
-) -> (Counted, Option<CountedAhead>) {
-    let (sent, sent_later): (Vec<usize>, Vec<LimitOperation<'_>>) = later
-        .iter()
-        .copied()
-        .enumerate()
-        .filter(|(_, operation)| !matches!(operation, LimitOperation::Grant { .. }))
-        .unzip();
-    let all: Vec<_> = operations.iter().copied().chain(sent_later).collect();
-    let mut counted = Counted { reservations: Vec::new(), refusal: None };
-    let (allowed, refused) = match shared.count(&all, drop).await {
-        SharedResult::Allowed => (later.len(), None),
-        SharedResult::Refused(index, too_many) if index < operations.len() => {
-            counted.refusal = Some((index, LimitRefusal::Exceeded(too_many)));
-            return (counted, None);
-        }
-        // The store is skipped after its failure, so this counts in the process or refuses.
-        SharedResult::Unavailable(index) if index < operations.len() => {
-            return (count_events(local, Some(shared), operations, now).await, None);
-        }
-        SharedResult::Refused(index, too_many) => {
-            let index = sent[index - operations.len()];
-            (index, Some((later[index], too_many)))
-        }
-        SharedResult::Unavailable(index) => (sent[index - operations.len()], None),
-    };
-    (counted, Some(CountedAhead::new(shared, &later[..allowed], refused)))
 }
 
 /// Counts one event in the memory of the process.

@@ -51,7 +51,7 @@ pub(super) async fn challenge(cx: &RequestContext, user: &User, factor: &Factor)
     if let Some(seconds) = seconds_to_wait(factor.last_challenged_at, policy.mfa.phone.max_frequency, cx.now) {
         return Err(limits::too_soon_error(cx, ErrorCode::OverSmsSendRateLimit, seconds));
     }
-    limits::count_factor_message(cx, &Contact::Phone(Phone::parse(&factor.phone)?)).await?;
+    limits::count_user_message(cx, &Contact::Phone(Phone::parse(&factor.phone)?)).await?;
     let code = cx.entropy.digits(policy.mfa.phone.otp_length);
     let text = SmsCode { reason: SmsReason::Factor, to: &factor.phone, code: &code, channel: &channel };
     deliver_code(cx, user, text).await?;

@@ -3,18 +3,10 @@
 //! One network can use a third of a target's limit, and guesses from other networks do not block the user's own
 //! network. The reasons are in `docs/decisions/0060-guessing-is-slowed-down.md`.
 
-use std::sync::PoisonError;
-
 use foundation::error::{Error, Result};
 use foundation::limits::Bucket;
-use gotrue_rules::domain::sign_in::SignInIdentifier;
-use gotrue_rules::domain::verification::{PresentedToken, VerificationRequest};
-use gotrue_rules::wire::requests::{PasswordGrant, VerifyRequest};
-use http::Method;
 use http_edge::request::ClientAddress;
-use platform::limits::{
-    Counted, CountedEvent, CountedGuess, LimitOperation, LimitRefusal, LimitedRoute, RateLimited, Reservation,
-};
+use platform::limits::{Counted, CountedEvent, LimitOperation, LimitRefusal, RateLimited, Reservation};
 use platform::store::OrInternalError;
 use uuid::Uuid;
 
@@ -111,59 +103,6 @@ impl GuessKind {
     }
 }
 
-/// Counts a request and the guess that its body contains, in one round trip where limits are shared.
-///
-/// The handler finds the result when it counts the guess. In the memory of the process only the request is counted.
-pub(super) async fn count_with_guess(
-    cx: &RequestContext,
-    what: LimitedRoute,
-    request: LimitOperation<'_>,
-) -> Option<LimitRefusal> {
-    let guess = if cx.app.shared_limits.is_some() { find_guess(cx, what).await } else { None };
-    let Some((kind, target, bucket)) = guess else {
-        return count_all(cx, &[request]).await.refusal.map(|(_, refusal)| refusal);
-    };
-    let network = target_network_key(cx, &target);
-    let [by_network, by_target] = kind.operations(&network, &target, bucket);
-    let counted = count_all(cx, &[request, by_network, by_target]).await;
-    let refusal = match counted.refusal {
-        Some((0, refusal)) => return Some(refusal),
-        later => later.map(|(index, refusal)| (index - 1, refusal)),
-    };
-    let counted = CountedGuess::new(kind.events().1, target, Counted { refusal, ..counted });
-    *cx.counted_guess.lock().unwrap_or_else(PoisonError::into_inner) = Some(counted);
-    None
-}
-
-/// Finds the guess in the body of a request. An invalid body has none; the handler reports it.
-async fn find_guess(cx: &RequestContext, what: LimitedRoute) -> Option<(GuessKind, String, Bucket)> {
-    let targets = cx.app.policy.limits.targets;
-    match what {
-        LimitedRoute::Token | LimitedRoute::SignUp if cx.request.query("grant_type") == Some("password") => {
-            let bucket = targets.wrong_passwords?;
-            let request = PasswordGrant::decode(&cx.read_body().await.ok()?).ok()?;
-            let name = SignInIdentifier::parse(&request.email, &request.phone, &cx.app.policy.sign_up).ok()?;
-            Some((GuessKind::Password, name.as_str().to_owned(), bucket))
-        }
-        LimitedRoute::Verify if cx.request.method == Method::POST => {
-            let bucket = targets.wrong_codes?;
-            let request = VerifyRequest::decode(&cx.read_body().await.ok()?).ok()?;
-            match VerificationRequest::from_body(&request).ok()?.token {
-                PresentedToken::Code(code) => Some((GuessKind::Code, code.contact.as_str().to_owned(), bucket)),
-                PresentedToken::Link(_) => None,
-            }
-        }
-        _ => None,
-    }
-}
-
-/// Returns the result of counting this guess together with its request.
-fn take_counted_guess(cx: &RequestContext, kind: GuessKind, target: &str) -> Option<Counted> {
-    let mut counted = cx.counted_guess.lock().unwrap_or_else(PoisonError::into_inner);
-    let is_same = |guess: &mut CountedGuess| guess.what == kind.events().1 && guess.target == target;
-    counted.take_if(is_same)?.into_counted()
-}
-
 /// Reserves a guess from the network's share of the target's limit, and from the limit itself.
 ///
 /// The second member is set if the limit of the target is exceeded, and not that of the network.
@@ -173,10 +112,8 @@ async fn reserve_guess(
     target: &str,
     bucket: Bucket,
 ) -> Result<(Guess, Option<RateLimited>)> {
-    let counted = match take_counted_guess(cx, kind, target) {
-        Some(counted) => counted,
-        None => count_all(cx, &kind.operations(&target_network_key(cx, target), target, bucket)).await,
-    };
+    let network = target_network_key(cx, target);
+    let counted = count_all(cx, &kind.operations(&network, target, bucket)).await;
     let Counted { reservations, refusal } = counted;
     let guess = Guess(reservations);
     match refusal {

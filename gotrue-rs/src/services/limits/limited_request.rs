@@ -1,14 +1,11 @@
 //! The keys that a request is counted by, and the error of a request over a limit.
 
-use std::sync::PoisonError;
 use std::time::Duration;
 
 use foundation::error::{Error, ErrorCode};
 use foundation::limits::{Bucket, Quota};
 use gotrue_rules::domain::explanation::limits::{ExceededLimit, describe_bucket, describe_quota, explain_limit};
-use platform::limits::{
-    Counted, LimitOperation, LimitRefusal, RateLimited, count_events, count_events_ahead, find_key,
-};
+use platform::limits::{Counted, LimitOperation, RateLimited, count_events, find_key};
 use telemetry::catalog::RATE_LIMITED;
 
 use crate::request_context::RequestContext;
@@ -28,31 +25,7 @@ pub(super) fn target_network_key(cx: &RequestContext, target: &str) -> String {
 
 /// Counts these events in their order, up to the first that is refused.
 pub(super) async fn count_all(cx: &RequestContext, operations: &[LimitOperation<'_>]) -> Counted {
-    count_all_ahead(cx, operations, &[]).await
-}
-
-/// Counts these events, and in the same round trip the later ones.
-///
-/// The later ones are counted in a shared store only. [`count_all`] finds their results. Those that the request does
-/// not ask for are returned at its end, or when it asks for others.
-pub(super) async fn count_all_ahead(
-    cx: &RequestContext,
-    operations: &[LimitOperation<'_>],
-    later: &[LimitOperation<'_>],
-) -> Counted {
-    let kept = || cx.counted_ahead.lock().unwrap_or_else(PoisonError::into_inner);
-    let taken = kept().as_mut().and_then(|ahead| ahead.take(operations));
-    if let Some(outcome) = taken {
-        let refusal = outcome.err().map(|(index, too_many)| (index, LimitRefusal::Exceeded(too_many)));
-        return Counted { reservations: Vec::new(), refusal };
-    }
-    drop(kept().take());
-    let Some(shared) = cx.app.shared_limits.as_ref().filter(|_| !later.is_empty()) else {
-        return count_events(&cx.app.limits, cx.app.shared_limits.as_ref(), operations, cx.now).await;
-    };
-    let (counted, ahead) = count_events_ahead(&cx.app.limits, shared, operations, later, cx.now).await;
-    *kept() = ahead;
-    counted
+    count_events(&cx.app.limits, cx.app.shared_limits.as_ref(), operations, cx.now).await
 }
 
 /// The error while the store of limits is unreachable and the settings refuse requests then.

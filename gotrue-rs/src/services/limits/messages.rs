@@ -4,23 +4,14 @@
 
 use std::time::Duration;
 
-use foundation::email::Email;
 use foundation::error::{Error, ErrorCode, Result};
 use foundation::limits::Bucket;
 use gotrue_rules::domain::contact::Contact;
-use gotrue_rules::domain::passwordless::{
-    parse_magic_link_recipient, parse_otp_contact, parse_sms_recipient, require_magic_links, validate_otp,
-    validate_resend,
-};
-use gotrue_rules::domain::pkce::validate_challenge_pair;
-use gotrue_rules::wire::requests::{MagicLinkRequest, OtpRequest, RecoverRequest, ResendRequest};
-use platform::limits::{CountedEvent, LimitOperation, LimitRefusal, LimitedRoute, QuotaKind};
+use platform::limits::{CountedEvent, LimitOperation, LimitRefusal};
 
 use super::limited_request::{
-    LimitSetting, count_all_ahead, limit_error, limits_unavailable_error, record_limit, target_network_key,
-    whole_seconds,
+    LimitSetting, count_all, limit_error, limits_unavailable_error, record_limit, target_network_key, whole_seconds,
 };
-use super::quotas::{find_email_quota, find_sms_quota};
 use crate::request_context::RequestContext;
 
 /// Wrong codes that the network that requested a message may send, whatever other networks do.
@@ -37,22 +28,13 @@ pub async fn count_public_message(cx: &RequestContext, to: &Contact) -> Result<(
     count_message(cx, to, &MessageLimits::of_public(cx, to)).await
 }
 
-/// Counts a message that a signed-in user requests to an own address or number.
+/// Counts a message that a signed-in user requests to an own address or number, or for a factor.
 ///
 /// # Errors
 ///
 /// 429 if there were too many.
 pub async fn count_user_message(cx: &RequestContext, to: &Contact) -> Result<()> {
     count_message(cx, to, &MessageLimits::of_user(cx, to)).await
-}
-
-/// Counts a code that a signed-in user requests for a factor, which no sending quota limits.
-///
-/// # Errors
-///
-/// 429 if there were too many.
-pub async fn count_factor_message(cx: &RequestContext, to: &Contact) -> Result<()> {
-    count_message(cx, to, &MessageLimits { quota: None, ..MessageLimits::of_user(cx, to) }).await
 }
 
 /// The error of a message that follows the previous one too soon.
@@ -70,7 +52,7 @@ pub fn too_soon_error(cx: &RequestContext, code: ErrorCode, seconds: i64) -> Err
 }
 
 /// The limits of a message to one recipient, with the keys of their counters.
-pub(super) struct MessageLimits {
+struct MessageLimits {
     address: String,
     mailbox: String,
     network: String,
@@ -79,7 +61,6 @@ pub(super) struct MessageLimits {
     bucket: Option<Bucket>,
     /// The minimum interval.
     gap: Option<Bucket>,
-    quota: Option<LimitOperation<'static>>,
 }
 
 impl MessageLimits {
@@ -88,14 +69,10 @@ impl MessageLimits {
     /// Numbers with a fixed code have none: nothing is sent to them.
     fn of_user(cx: &RequestContext, to: &Contact) -> Self {
         let policy = &cx.app.policy;
-        let (mailbox, is_fixed, quota) = match to {
-            Contact::Email(email) => {
-                let quota = find_email_quota(cx).map(|quota| LimitOperation::Quota(QuotaKind::Email, quota));
-                (email.rate_limit_key(), false, quota)
-            }
+        let (mailbox, is_fixed) = match to {
+            Contact::Email(email) => (email.rate_limit_key(), false),
             Contact::Phone(phone) => {
-                let quota = find_sms_quota(cx).map(|quota| LimitOperation::Quota(QuotaKind::Sms, quota));
-                (phone.as_str().to_owned(), policy.sms.test_code(phone.as_str(), cx.now).is_some(), quota)
+                (phone.as_str().to_owned(), policy.sms.test_code(phone.as_str(), cx.now).is_some())
             }
         };
         Self {
@@ -105,7 +82,6 @@ impl MessageLimits {
             lifetime: channel_limits(cx, to).lifetime,
             bucket: policy.limits.targets.messages.filter(|_| !is_fixed),
             gap: None,
-            quota: quota.filter(|_| !is_fixed),
         }
     }
 
@@ -119,8 +95,8 @@ impl MessageLimits {
         Self { gap: is_counted.then_some(gap), ..Self::of_user(cx, to) }
     }
 
-    /// The limits of the recipient, the minimum interval first.
-    fn recipient_operations(&self) -> Vec<LimitOperation<'_>> {
+    /// What is counted, the minimum interval first.
+    fn operations(&self) -> Vec<LimitOperation<'_>> {
         let take = |what, key, bucket| LimitOperation::Take { what, key, bucket };
         let gap = self.gap.map(|gap| take(CountedEvent::MessageGap, self.address.as_str(), gap));
         let messages = self.bucket.map(|bucket| take(CountedEvent::Messages, self.mailbox.as_str(), bucket));
@@ -132,63 +108,16 @@ impl MessageLimits {
         }
         operations
     }
-
-    /// All limits, in the order in which the handler asks for them.
-    pub(super) fn operations(&self) -> Vec<LimitOperation<'_>> {
-        self.recipient_operations().into_iter().chain(self.quota).collect()
-    }
-}
-
-/// Finds the limits of the message that a request asks for, to count them with the request.
-///
-/// An invalid request has none; the handler reports it. A request whose captcha is verified afterwards has none either:
-/// it would use the recipient's limits until it fails.
-pub(super) async fn find_message(cx: &RequestContext, what: LimitedRoute) -> Option<MessageLimits> {
-    if cx.app.shared_limits.is_none() || cx.app.captcha.is_some() {
-        return None;
-    }
-    let policy = &cx.app.policy;
-    let recipient = match what {
-        LimitedRoute::Otp => {
-            let request = OtpRequest::decode(&cx.read_body().await.ok()?).ok()?;
-            validate_otp(&request).ok()?;
-            let recipient = parse_otp_contact(&request).ok()??;
-            match &recipient {
-                Contact::Email(_) => require_magic_links(policy).ok()?,
-                Contact::Phone(_) => drop(parse_sms_recipient(&request.phone, &request.channel, policy).ok()?),
-            }
-            recipient
-        }
-        LimitedRoute::MagicLink => {
-            require_magic_links(policy).ok()?;
-            let (body, is_cut) = cx.read_body_prefix().await.ok()?;
-            let request = MagicLinkRequest::decode(&body, is_cut).ok()?;
-            Contact::Email(parse_magic_link_recipient(&request).ok()?)
-        }
-        LimitedRoute::Recover if policy.sign_up.email_enabled => {
-            let request = RecoverRequest::decode(&cx.read_body().await.ok()?).ok()?;
-            validate_challenge_pair(&request.pkce.challenge, &request.pkce.method).ok()?;
-            Contact::Email(Email::parse(&request.email).ok()?)
-        }
-        LimitedRoute::Resend => {
-            let request = ResendRequest::decode(&cx.read_body().await.ok()?).ok()?;
-            validate_resend(&request, policy).ok()?.1
-        }
-        _ => return None,
-    };
-    Some(MessageLimits::of_public(cx, &recipient))
 }
 
 /// Counts a message by its recipient.
-///
-/// In a shared store the quota that is used later is counted in the same round trip.
 async fn count_message(cx: &RequestContext, to: &Contact, limits: &MessageLimits) -> Result<()> {
-    let operations = limits.recipient_operations();
+    let operations = limits.operations();
     if operations.is_empty() {
         return Ok(());
     }
     let code = channel_limits(cx, to).code;
-    match (count_all_ahead(cx, &operations, limits.quota.as_slice()).await.refusal, limits.bucket) {
+    match (count_all(cx, &operations).await.refusal, limits.bucket) {
         (None, _) => Ok(()),
         (Some((_, LimitRefusal::Unavailable)), _) => Err(limits_unavailable_error()),
         (Some((0, LimitRefusal::Exceeded(too_many))), _) if limits.gap.is_some() => {

@@ -9,13 +9,11 @@ use foundation::error::Result;
 use foundation::limit_store::{LimitStoreSettings, LimitStoreUrl};
 use platform::limits::{LimitOperation, LimitRefusal};
 
-use self::guessing::count_with_guess;
 pub use self::guessing::{Guess, count_code_guess, count_password_guess};
 use self::limited_request::{
-    LimitSetting, count_all_ahead, limit_error, limits_unavailable_error, rate_limit_key, too_many_requests_error,
+    LimitSetting, count_all, limit_error, limits_unavailable_error, rate_limit_key, too_many_requests_error,
 };
-use self::messages::find_message;
-pub use self::messages::{count_factor_message, count_public_message, count_user_message, too_soon_error};
+pub use self::messages::{count_public_message, count_user_message, too_soon_error};
 pub use self::quotas::{count_email, count_sms};
 use crate::request_context::RequestContext;
 pub use platform::limits::LimitedRoute;
@@ -25,13 +23,7 @@ pub async fn count_request(cx: &RequestContext, what: LimitedRoute) -> Result<()
     let Some(key) = rate_limit_key(cx) else { return Ok(()) };
     let bucket = what.bucket(&cx.app.policy.limits);
     let request = LimitOperation::Take { what: what.into(), key: &key, bucket };
-    let refusal = match find_message(cx, what).await {
-        Some(message) => {
-            let counted = count_all_ahead(cx, &[request], &message.operations()).await;
-            counted.refusal.map(|(_, refusal)| refusal)
-        }
-        None => count_with_guess(cx, what, request).await,
-    };
+    let refusal = count_all(cx, &[request]).await.refusal.map(|(_, refusal)| refusal);
     match refusal {
         None => Ok(()),
         Some(LimitRefusal::Unavailable) => Err(limits_unavailable_error()),

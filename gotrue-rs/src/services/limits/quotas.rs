@@ -10,14 +10,14 @@ use crate::request_context::RequestContext;
 /// The quota from which e-mails are taken; `None` if they are not counted.
 ///
 /// With automatic confirmation no e-mail is counted, unless the quota is zero.
-pub(super) fn find_email_quota(cx: &RequestContext) -> Option<Quota> {
+fn find_email_quota(cx: &RequestContext) -> Option<Quota> {
     let quota = cx.app.policy.limits.email_sent;
     let is_none_at_all = matches!(quota, Quota::Window { events, .. } if events <= 0.0);
     (!cx.app.policy.mail.autoconfirm || is_none_at_all).then_some(quota)
 }
 
 /// The quota from which SMS messages are taken; `None` with automatic confirmation.
-pub(super) fn find_sms_quota(cx: &RequestContext) -> Option<Quota> {
+fn find_sms_quota(cx: &RequestContext) -> Option<Quota> {
     (!cx.app.policy.sms.autoconfirm).then_some(cx.app.policy.limits.sms_sent)
 }
 

@@ -1,7 +1,7 @@
 //! Rate limits that several processes share, in Valkey, Redis or PostgreSQL.
 //!
 //! The store's clock applies, so that all processes agree on the time. The reasons are in
-//! `docs/decisions/0097-shared-limits-take-one-round-trip.md`.
+//! `docs/decisions/0097-shared-limits-are-counted-by-a-script.md`.
 
 mod connection;
 mod error;
@@ -165,19 +165,6 @@ impl SharedLimits {
             }
         }
         SharedResult::Allowed
-    }
-
-    /// Returns an event that was counted and did not take place, in the background.
-    pub(super) fn give_back(&self, operation: &LimitOperation<'_>) {
-        let operation = self.encode(operation);
-        if let Some(returned) = operation.to_return() {
-            self.store.report(&self.ended, returned);
-        }
-    }
-
-    /// Applies an operation that is never refused, in the background.
-    pub(super) fn apply_later(&self, operation: &LimitOperation<'_>) {
-        self.store.report(&self.ended, self.encode(operation));
     }
 
     fn encode(&self, operation: &LimitOperation<'_>) -> StoreOperation {
