@@ -4,12 +4,13 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use tokio::sync::OnceCell;
-use tokio_postgres::{Client, Error};
+use tokio_postgres::Client;
+
+use crate::execute::error_chain;
 
 /// The names of time zones that the database knows, shared by all caches of a data API.
 ///
-/// They are read when the first request names one: the database reads a file for each, which takes longer than all
-/// catalogs of a usual schema.
+/// They are read when the first request names one: the database reads a file for each of some 1,200.
 #[derive(Debug, Clone, Default)]
 pub struct Timezones(Arc<OnceCell<HashSet<String>>>);
 
@@ -19,14 +20,15 @@ impl Timezones {
         self.0.initialized()
     }
 
-    /// Reads the names, unless they were read before.
+    /// Reads the names over a new connection, unless they were read before. Of concurrent calls one connects and reads.
     ///
     /// # Errors
-    /// The database refused the query; the next call tries again.
-    pub async fn read(&self, client: &Client) -> Result<(), Error> {
+    /// The database could not be reached or refused the query, in words; the next call tries again.
+    pub async fn read(&self, connect: impl AsyncFnOnce() -> Result<Client, String>) -> Result<(), String> {
         let query = async || {
-            let rows = client.query_typed("SELECT name FROM pg_catalog.pg_timezone_names", &[]).await?;
-            rows.iter().map(|row| row.try_get(0)).collect()
+            let rows = connect().await?.query_typed("SELECT name FROM pg_catalog.pg_timezone_names", &[]).await;
+            let names = rows.and_then(|rows| rows.iter().map(|row| row.try_get(0)).collect());
+            names.map_err(|error| error_chain(&error))
         };
         self.0.get_or_try_init(query).await.map(drop)
     }

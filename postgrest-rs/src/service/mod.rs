@@ -373,11 +373,7 @@ impl DataApi {
 
     /// Reads the names of time zones, unless they are known.
     pub(crate) async fn read_timezones(&self, cache: &SchemaCache) -> Result<(), String> {
-        if cache.timezones.are_known() {
-            return Ok(());
-        }
-        let client = self.connect().await?;
-        cache.timezones.read(&client).await.map_err(|error| error_chain(&error))
+        cache.timezones.read(async || self.connect().await).await
     }
 
     /// Answers a request. The path begins at the root of the API.

@@ -57,6 +57,22 @@ async fn time_zones_are_read_for_the_first_request_that_names_one() {
     assert_eq!(read_in("timezone=Europe/Oslo").await.headers()["preference-applied"], "timezone=Europe/Oslo");
 }
 
+/// The database has room for the connections of the test and of the pool, and for one more.
+#[tokio::test]
+async fn first_requests_that_name_a_time_zone_read_them_over_one_connection() {
+    let api = TestApi::start(ITEMS, &[]).await;
+    assert_eq!(api.get("/items").await.status(), StatusCode::OK);
+    api.admin.batch_execute(&format!("ALTER DATABASE {} CONNECTION LIMIT 3", api.name)).await.unwrap();
+    let read = || async {
+        let request = Request::get("/items").header("prefer", "timezone=Europe/Oslo").body(()).unwrap();
+        let response = collect(api.api.handle(&request.into_parts().0, Bytes::new()).await).await;
+        (response.status(), text(&response))
+    };
+    for (status, answer) in futures::future::join_all((0..8).map(|_| read())).await {
+        assert_eq!(status, StatusCode::OK, "{answer}");
+    }
+}
+
 #[tokio::test]
 async fn setting_turns_prepared_statements_off() {
     let api = TestApi::start(ITEMS, &[("db-prepared-statements", "false")]).await;
