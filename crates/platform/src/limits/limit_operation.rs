@@ -8,7 +8,7 @@ use super::counted::CountedEvent;
 use super::counters::QuotaKind;
 
 /// An event to count.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy)]
 pub enum LimitOperation<'a> {
     /// Takes a token of the key's bucket.
     Take {

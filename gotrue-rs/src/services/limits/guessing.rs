@@ -78,7 +78,7 @@ pub async fn count_code_guess(cx: &RequestContext, target: &str) -> Result<Guess
 }
 
 /// What is guessed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 enum GuessKind {
     Password,
     Code,
