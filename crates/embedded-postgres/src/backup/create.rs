@@ -321,7 +321,8 @@ impl BackupWriter {
             let name = Segment { number, ..first }.name(size);
             if !self.add_file(&format!("{CLUSTER}/pg_wal/{name}"), &folder.join(&name))? {
                 bail!(
-                    "the write-ahead log {name} was removed during the backup, because more was written than                      max_slot_wal_keep_size allows: repeat the backup while less is written"
+                    "the write-ahead log {name} was removed during the backup, because more was written than \
+                     max_slot_wal_keep_size allows: repeat the backup while less is written"
                 );
             }
         }
