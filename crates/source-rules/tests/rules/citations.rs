@@ -1,7 +1,7 @@
 //! Checks the citations of files in the comments of all crates.
 //!
-//! A comment that says "see this document" carries the reason of the code. When the document moves, neither the compiler nor
-//! rustdoc, which checks links between items only, notices that nobody can find the reason any more.
+//! A comment that cites a document has the reason of the code there. The compiler does not read comments, and rustdoc checks
+//! links between items only: a citation of a file that was moved or deleted would stay.
 
 use std::fs;
 use std::path::Path;
